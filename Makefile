@@ -1,0 +1,50 @@
+# The two commands of the README are `make demo` and `make test`; both set up .venv on first use.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow check format coverage clean
+
+help:
+	@echo "make demo       set up, run the demo, print where its picture is"
+	@echo "make test       set up, run the test suite"
+	@echo "make test-slow  the tests that take minutes"
+	@echo "make check      lint, format and types"
+	@echo "make format     apply the formatter"
+	@echo "make coverage   the test suite with branch coverage"
+	@echo "make clean      remove .venv and caches"
+
+# torch is pinned by the constraints file, so set-up never resolves to another build.
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "pmcnet needs Python 3.11 or newer; run make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(READY)
+
+setup: $(READY)
+
+demo: setup
+	$(BIN)/python examples/mixture.py
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+test-slow: setup
+	$(BIN)/python -m pytest -m slow
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+coverage: setup
+	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term-missing
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage out

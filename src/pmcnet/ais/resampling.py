@@ -1,0 +1,82 @@
+"""Which draws survive as the next proposals' means: `Local`, `Global` or `Alternating`.
+
+Step 2(c) of Algorithm 1; local and global resampling are those of Elvira et al., Signal Processing 131 (2017).
+Each takes log-weights (M, K) and returns M flat indices into the M*K draws, -1 where a proposal has no draw of
+positive weight to choose from and therefore stays where it is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from pmcnet.errors import InputError
+from pmcnet.rng import Stream, uniform
+
+
+def categorical(log_weight: Tensor, uniforms: Tensor) -> Tensor:
+    """Indices drawn with probability proportional to exp(log_weight), by inversion.
+
+    Args:
+        log_weight: (..., K), unnormalised, at least one entry of each row finite.
+        uniforms: (..., S) in [0, 1).
+
+    Returns:
+        (..., S) indices into the K; an entry of zero weight is never chosen.
+    """
+    weight = (log_weight - log_weight.amax(-1, keepdim=True)).exp()
+    cdf = weight.cumsum(-1)
+    index = torch.searchsorted(cdf, uniforms * cdf[..., -1:], right=True)
+    # u * total may round up to the total, one past the last entry that has weight
+    last = log_weight.shape[-1] - 1 - (weight > 0).flip(-1).int().argmax(-1, keepdim=True)
+    return index.minimum(last)
+
+
+class Resampling(Protocol):
+    """Chooses M survivors among M*K weighted draws."""
+
+    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+        """Log-weights (M, K), one stream per proposal, step t from 1 -> flat indices (M,), -1 for none."""
+        ...
+
+
+@dataclass(frozen=True)
+class Local:
+    """One survivor per proposal, among its own K draws: diversity is kept."""
+
+    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+        """k_m ~ Cat(w_m1 ... w_mK) for each m."""
+        n_proposals, n_draws = log_weight.shape
+        uniforms = uniform(sources, 1, like=log_weight)  # (M, 1)
+        alive = log_weight.amax(-1) > -torch.inf  # (M,)
+        index = torch.full((n_proposals,), -1, dtype=torch.int64, device=log_weight.device)
+        own = categorical(log_weight[alive], uniforms[alive])[:, 0]
+        index[alive] = alive.nonzero()[:, 0] * n_draws + own
+        return index
+
+
+@dataclass(frozen=True)
+class Global:
+    """M survivors among all M*K draws: proposals move to where the mass was found."""
+
+    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+        """M independent indices ~ Cat(w_11 ... w_MK)."""
+        return categorical(log_weight.flatten(), uniform(sources, 1, like=log_weight)[:, 0])
+
+
+@dataclass(frozen=True)
+class Alternating:
+    """Global at every `period`-th step, local at the others."""
+
+    period: int = 5
+
+    def __post_init__(self) -> None:
+        if self.period < 1:
+            raise InputError(f"period must be at least 1; got {self.period}. Use Global() for every step.")
+
+    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+        """Global when step is a multiple of the period."""
+        rule: Resampling = Global() if step % self.period == 0 else Local()
+        return rule(log_weight, sources, step)

@@ -1,0 +1,186 @@
+"""The loop: steps, observers, stopping, and the weighted draws at the end."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+
+from pmcnet.ais.diagnostics import Verdict
+from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
+from pmcnet.ais.proposals import Proposals
+from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.target import Target
+from pmcnet.errors import InputError
+
+Keep = Literal["last", "all", "mixture"]
+Stop = Literal["steps", "ess", "time"]
+Observer = Callable[[PMCState, PMCInfo], None]
+
+
+class StepRecord(NamedTuple):
+    """One line of a run's history.
+
+    `ess` and `log_evidence` are of this step's draws; the `pooled_` ones of all draws so far, each weighted by its
+    own step's proposals. `step_size` is the mean accepted step, `seconds` the time since the run began.
+    """
+
+    step: int
+    ess: float
+    max_weight: float
+    log_evidence: float
+    pooled_ess: float
+    pooled_log_evidence: float
+    step_size: float
+    n_rejected_scale: int
+    n_starved: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves: weighted draws, the state to go on from, and the history.
+
+    `stopped` says why it ended: "steps", "ess" or "time".
+    """
+
+    samples: WeightedSamples
+    state: PMCState
+    history: tuple[StepRecord, ...]
+    stopped: Stop
+
+    @property
+    def log_evidence(self) -> float:
+        """Log Z of the kept draws."""
+        return self.samples.log_evidence
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Standard error of `log_evidence`."""
+        return self.samples.log_evidence_error
+
+    @property
+    def ess(self) -> float:
+        """Effective number of the kept draws."""
+        return self.samples.ess
+
+    @property
+    def khat(self) -> float:
+        """Pareto index of the kept weights."""
+        return self.samples.khat
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the kept draws can stand for the target, and why."""
+        return self.samples.verdict
+
+
+def run(
+    algorithm: PMC,
+    target: Target,
+    state: PMCState,
+    *,
+    n_steps: int = 20,
+    keep: Keep = "last",
+    min_ess: float | None = None,
+    max_seconds: float | None = None,
+    observers: Iterable[Observer] = (),
+) -> Result:
+    """Run `algorithm` on `target` from `state`.
+
+    Args:
+        algorithm: one of `ais.pmcnet`, `ais.pmcnet_light`, ... or any `PMC(...)`.
+        target: what to sample.
+        state: from `algorithm.init(...)`, or from an earlier result to continue it.
+        n_steps: T, the most steps that are made.
+        keep: which draws to return. "last": the M*K of the last step. "all": those of every step, each weighted by the
+            proposals of its own step. "mixture": those of every step, all weighted by the mixture of the proposals of
+            all steps, which has lower variance and costs T times the densities.
+        min_ess: stop after the first step whose kept draws have at least this many effective ones.
+        max_seconds: stop after the first step that ends past this time.
+        observers: called with (state, info) after each step.
+
+    Returns:
+        The weighted draws with their diagnostics, the last state and the history.
+    """
+    _check_limits(n_steps, keep, min_ess, max_seconds)
+    start = time.monotonic()
+    steps: list[tuple[Proposals, WeightedSamples]] = []
+    history: list[StepRecord] = []
+    stopped: Stop = "steps"
+    for _ in range(n_steps):
+        proposals = state.proposals
+        state, info = algorithm.step(state, target)
+        if keep == "last":
+            steps.clear()
+        steps.append((proposals, info.samples))
+        history.append(_record(state, info, history, time.monotonic() - start))
+        for observer in observers:
+            observer(state, info)
+        if min_ess is not None and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess:
+            stopped = "ess"
+            break
+        if max_seconds is not None and history[-1].seconds >= max_seconds:
+            stopped = "time"
+            break
+    return Result(_kept(algorithm, target, steps, keep), state, tuple(history), stopped)
+
+
+def _check_limits(n_steps: int, keep: str, min_ess: float | None, max_seconds: float | None) -> None:
+    if isinstance(n_steps, bool) or not isinstance(n_steps, int) or n_steps < 1:
+        raise InputError(f"n_steps must be a whole number, at least 1; got {n_steps!r}.")
+    if keep not in get_args(Keep):
+        raise InputError(f"keep must be one of {', '.join(get_args(Keep))}; got {keep!r}.")
+    for name, value in (("min_ess", min_ess), ("max_seconds", max_seconds)):
+        if value is not None and not value > 0:
+            raise InputError(f"{name} must be positive, or None for no limit; got {value}.")
+
+
+def _record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float) -> StepRecord:
+    samples = info.samples
+    log_evidence, n_effective, n_before = samples.log_evidence, samples.ess, len(history)
+    pooled_log_evidence, pooled_ess = log_evidence, n_effective
+    if n_before:
+        # Sums of w and of w^2 over the steps before follow from their pooled evidence and ESS; n draws a step.
+        last, log_n = history[-1], math.log(samples.n_draws)
+        log_sum = log_evidence + log_n
+        log_sum_before = last.pooled_log_evidence + log_n + math.log(n_before)
+        log_squares = 2 * log_sum - math.log(n_effective)
+        log_squares_before = 2 * log_sum_before - math.log(last.pooled_ess)
+        log_sum_all = np.logaddexp(log_sum, log_sum_before)
+        pooled_log_evidence = float(log_sum_all - log_n - math.log(n_before + 1))
+        pooled_ess = float(np.exp(2 * log_sum_all - np.logaddexp(log_squares, log_squares_before)))
+    return StepRecord(
+        step=state.step,
+        ess=n_effective,
+        max_weight=samples.max_weight,
+        log_evidence=log_evidence,
+        pooled_ess=pooled_ess,
+        pooled_log_evidence=pooled_log_evidence,
+        step_size=float(info.step_size.mean()),
+        n_rejected_scale=int(info.rejected_scale.sum()),
+        n_starved=int((info.ancestors < 0).sum()),
+        seconds=seconds,
+    )
+
+
+def _kept(
+    algorithm: PMC, target: Target, steps: Sequence[tuple[Proposals, WeightedSamples]], keep: Keep
+) -> WeightedSamples:
+    """The draws asked for: (M, K) of the last step, or (T, M, K) of all with their own or the common mixture."""
+    if keep == "last":
+        return steps[-1][1]
+    theta = torch.stack([samples.theta for _, samples in steps])  # (T, M, K, D)
+    log_weight = torch.stack([samples.log_weight for _, samples in steps])  # (T, M, K)
+    if keep == "all":
+        return WeightedSamples(theta, log_weight)
+    own = torch.stack([algorithm.weighting(p, s.theta, target.memory) for p, s in steps])  # (T, M, K)
+    flat = theta.flatten(0, -2)  # (T * M * K, D)
+    common = torch.full(flat.shape[:1], -torch.inf, dtype=torch.float64, device=flat.device)
+    for proposals, _ in steps:
+        common = torch.logaddexp(common, proposals.log_mixture(flat, target.memory))
+    common = common.reshape(own.shape) - math.log(len(steps))
+    return WeightedSamples(theta, log_weight + own - common)

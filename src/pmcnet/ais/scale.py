@@ -1,0 +1,207 @@
+"""Covariances of M Gaussians, by structure: `Full` or `Diagonal`. No other file asks which one it has.
+
+Each holds one square root of the covariance, so it is positive definite by construction:
+Sigma_m = L_m L_m^T (`Full`, L lower triangular) or diag(sigma_m^2) (`Diagonal`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol, Self
+
+import torch
+from torch import Tensor
+
+
+class Scale(Protocol):
+    """M square roots of covariance matrices on R^D."""
+
+    @classmethod
+    def isotropic(cls, sigma: float, loc: Tensor) -> Self:
+        """Sigma_m = sigma^2 I for each row of loc (M, D)."""
+        ...
+
+    @classmethod
+    def from_covariance(cls, covariance: Tensor) -> tuple[Self, Tensor]:
+        """The square roots, and which of the M (True) were positive definite."""
+        ...
+
+    @classmethod
+    def concatenate(cls, scales: "Sequence[Self]") -> Self:
+        """All blocks of several scales, in order."""
+        ...
+
+    @staticmethod
+    def scatter(theta: Tensor, weight: Tensor) -> Tensor:
+        """Covariance of draws (M, K, D) with normalised weights (M, K), around their weighted mean."""
+        ...
+
+    @property
+    def covariance(self) -> Tensor:
+        """The covariances, in this structure."""
+        ...
+
+    @property
+    def log_det(self) -> Tensor:
+        """Log-determinant of each square root (M,)."""
+        ...
+
+    @property
+    def numbers_per_block(self) -> int:
+        """How many numbers describe one covariance."""
+        ...
+
+    def colour(self, noise: Tensor) -> Tensor:
+        """L_m z for noise (M, K, D)."""
+        ...
+
+    def matvec(self, vector: Tensor) -> Tensor:
+        """Sigma_m v_m for vectors (M, D)."""
+        ...
+
+    def inverse(self) -> Self:
+        """The inverse square roots: `inverse().colour(delta)` whitens."""
+        ...
+
+    def take(self, blocks: slice) -> Self:
+        """Some of the M."""
+        ...
+
+    def where(self, keep: Tensor, other: Self) -> Self:
+        """This scale where keep (M,) is True, the other elsewhere."""
+        ...
+
+
+class Full(NamedTuple):
+    """Sigma_m = L_m L_m^T with L_m lower triangular; `factor` is (M, D, D)."""
+
+    factor: Tensor
+
+    @classmethod
+    def isotropic(cls, sigma: float, loc: Tensor) -> Self:
+        """Sigma_m = sigma^2 I."""
+        n_proposals, dim = loc.shape
+        eye = torch.eye(dim, dtype=loc.dtype, device=loc.device)
+        return cls((sigma * eye).repeat(n_proposals, 1, 1))
+
+    @classmethod
+    def from_covariance(cls, covariance: Tensor) -> tuple[Self, Tensor]:
+        """Cholesky factors of covariances (M, D, D), and which of them exist.
+
+        A singular matrix may pass the factorisation with pivots made of rounding errors, so each squared pivot must
+        also be more than rounding beside its variance. NaN fails both comparisons.
+        """
+        factor, info = torch.linalg.cholesky_ex(covariance)
+        pivot, variance = factor.diagonal(dim1=-2, dim2=-1), covariance.diagonal(dim1=-2, dim2=-1)
+        rounding = covariance.shape[-1] * torch.finfo(covariance.dtype).eps
+        regular = (pivot.square() > rounding * variance) & pivot.isfinite()
+        return cls(factor), (info == 0) & regular.all(-1)
+
+    @classmethod
+    def concatenate(cls, scales: Sequence[Self]) -> Self:
+        """All blocks of several scales, in order."""
+        return cls(torch.cat([scale.factor for scale in scales]))
+
+    @staticmethod
+    def scatter(theta: Tensor, weight: Tensor) -> Tensor:
+        """sum_k w_k (theta_k - mean)(theta_k - mean)^T for each block: (M, D, D)."""
+        mean = weight[:, None] @ theta  # (M, 1, D)
+        rooted = (theta - mean).mul_(weight.sqrt()[..., None])  # (M, K, D)
+        return rooted.mT @ rooted
+
+    @property
+    def covariance(self) -> Tensor:
+        """Sigma_m (M, D, D)."""
+        return self.factor @ self.factor.mT
+
+    @property
+    def log_det(self) -> Tensor:
+        """Log det L_m (M,)."""
+        return self.factor.diagonal(dim1=-2, dim2=-1).double().log().sum(-1)
+
+    @property
+    def numbers_per_block(self) -> int:
+        """D^2."""
+        return self.factor[0].numel()
+
+    def colour(self, noise: Tensor) -> Tensor:
+        """L_m z."""
+        return noise @ self.factor.mT
+
+    def matvec(self, vector: Tensor) -> Tensor:
+        """Sigma_m v_m = L_m (L_m^T v_m)."""
+        return (self.factor @ (self.factor.mT @ vector[..., None]))[..., 0]
+
+    def inverse(self) -> Self:
+        """L_m^-1, so that whitening many draws is a matrix product and not a triangular solve."""
+        eye = torch.eye(self.factor.shape[-1], dtype=self.factor.dtype, device=self.factor.device)
+        return type(self)(torch.linalg.solve_triangular(self.factor, eye.expand_as(self.factor), upper=False))
+
+    def take(self, blocks: slice) -> Self:
+        """Some of the M."""
+        return type(self)(self.factor[blocks])
+
+    def where(self, keep: Tensor, other: Self) -> Self:
+        """This factor where keep is True, the other elsewhere."""
+        return type(self)(torch.where(keep[:, None, None], self.factor, other.factor))
+
+
+class Diagonal(NamedTuple):
+    """Sigma_m = diag(sigma_m^2); `sigma` (M, D) holds standard deviations."""
+
+    sigma: Tensor
+
+    @classmethod
+    def isotropic(cls, sigma: float, loc: Tensor) -> Self:
+        """Sigma_m = sigma^2 I."""
+        return cls(torch.full_like(loc, sigma))
+
+    @classmethod
+    def from_covariance(cls, covariance: Tensor) -> tuple[Self, Tensor]:
+        """Standard deviations of variances (M, D), and which rows are positive and finite."""
+        sigma = covariance.sqrt()
+        return cls(sigma), ((sigma > 0) & sigma.isfinite()).all(-1)
+
+    @classmethod
+    def concatenate(cls, scales: Sequence[Self]) -> Self:
+        """All blocks of several scales, in order."""
+        return cls(torch.cat([scale.sigma for scale in scales]))
+
+    @staticmethod
+    def scatter(theta: Tensor, weight: Tensor) -> Tensor:
+        """sum_k w_k (theta_k - mean)^2 for each block and coordinate: (M, D)."""
+        mean = weight[:, None] @ theta  # (M, 1, D)
+        return (weight[:, None] @ (theta - mean).square_())[:, 0]
+
+    @property
+    def covariance(self) -> Tensor:
+        """Variances (M, D)."""
+        return self.sigma.square()
+
+    @property
+    def log_det(self) -> Tensor:
+        """sum_d log sigma_md (M,)."""
+        return self.sigma.double().log().sum(-1)
+
+    @property
+    def numbers_per_block(self) -> int:
+        """D."""
+        return self.sigma[0].numel()
+
+    def colour(self, noise: Tensor) -> Tensor:
+        """sigma_m z."""
+        return noise * self.sigma[:, None]
+
+    def matvec(self, vector: Tensor) -> Tensor:
+        """sigma_m^2 v_m."""
+        return self.sigma.square() * vector
+
+    def inverse(self) -> Self:
+        """1 / sigma_m."""
+        return type(self)(self.sigma.reciprocal())
+
+    def take(self, blocks: slice) -> Self:
+        """Some of the M."""
+        return type(self)(self.sigma[blocks])
+
+    def where(self, keep: Tensor, other: Self) -> Self:
+        """This sigma where keep is True, the other elsewhere."""
+        return type(self)(torch.where(keep[:, None], self.sigma, other.sigma))

@@ -1,0 +1,21 @@
+"""How much to do at once: pieces that stay in cache, or fill the GPU, and never exceed the memory given."""
+
+from collections.abc import Iterator
+
+import torch
+
+# A tile that stays in a core's cache saves more than the extra calls cost; a GPU wants work that fills it.
+_CPU_TILE = 2 << 20
+_GPU_TILE = 256 << 20
+
+
+def tile_bytes(device: torch.device, memory: int) -> int:
+    """Bytes of one tile on this device when `memory` bytes of temporaries are allowed."""
+    return max(1, min(_CPU_TILE if device.type == "cpu" else _GPU_TILE, memory // 4))
+
+
+def tiles(n: int, bytes_each: int, n_bytes: int) -> Iterator[slice]:
+    """Slices of 0..n, each of as many items as fit in n_bytes and at least one."""
+    size = max(1, n_bytes // bytes_each)
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))

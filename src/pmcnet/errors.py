@@ -1,0 +1,17 @@
+"""What the library raises. Every text says what was given, what is allowed and what to do."""
+
+
+class PMCNetError(Exception):
+    """Root of everything the library raises on purpose."""
+
+
+class InputError(PMCNetError, ValueError):
+    """An argument has the wrong shape, type or range."""
+
+
+class TargetError(PMCNetError, ValueError):
+    """A target returned something that is not a log-density or its derivative."""
+
+
+class DegenerateWeightsError(PMCNetError, ArithmeticError):
+    """No draw has positive weight, so there is nothing to normalise, resample or average."""
