@@ -16,6 +16,8 @@ DEGENERATE_ESS = 10.0
 """Effective draws below which the weighted draws are a handful of points and not a distribution."""
 MIN_TAIL = 5
 """Draws that the tail must hold for its index to be fitted."""
+EQUAL = 1e-6
+"""Relative spread below which weights count as equal."""
 
 
 class Verdict(NamedTuple):
@@ -71,15 +73,15 @@ def khat(log_weight: Tensor) -> float:
 
     Up to 0.5 the weights have a variance, up to 0.7 averages are reliable in practice, from 1 they have no mean.
     Infinite where no index can be fitted: too few draws, or a few weights so large that the others vanish beside
-    them. 0 where the tail's weights are all equal, so that there is no tail.
+    them. 0 where the tail's weights are equal up to rounding, so that there is no tail.
     """
     ascending = np.sort(log_weight.detach().double().flatten().cpu().numpy())
     n_draws = len(ascending)
     n_tail = int(3 * math.sqrt(n_draws) if n_draws > 225 else n_draws / 5)
     if n_tail < MIN_TAIL or ascending[-1] == -np.inf:
         return math.inf
-    tail = np.exp(ascending[-n_tail - 1 :] - ascending[-1])  # the cut-off, then the tail
-    if tail[0] == tail[-1]:
+    tail = np.exp(ascending[-n_tail - 1 :] - ascending[-1])  # the cut-off, then the tail; the largest is 1
+    if tail[0] > 1 - EQUAL:
         return 0.0
     if tail[n_tail // 4] == tail[0]:  # the fit divides by the lower quartile of the excesses
         return math.inf

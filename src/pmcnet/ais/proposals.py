@@ -31,7 +31,7 @@ class Proposals(NamedTuple):
     def draw(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """K draws from each proposal, mu_m + L_m z with z from the proposal's own stream: (M, K, D)."""
         noise = standard_normal(sources, (n_draws, self.dim), like=self.loc)  # (M, K, D)
-        return self.scale.colour(noise).add_(self.loc[:, None])
+        return self.scale.colour_(noise).add_(self.loc[:, None])
 
     def log_prob(self, theta: Tensor) -> Tensor:
         """Log-density of each proposal at its own draws: (M, K, D) -> (M, K), float64."""
@@ -61,6 +61,7 @@ class Proposals(NamedTuple):
 
 
 def _log_normal(delta: Tensor, inverse: Scale, log_det: Tensor) -> Tensor:
-    """Log N(delta_m; 0, Sigma_m) for differences (M, n, D), summed in float64."""
-    squared = inverse.colour(delta).square_().sum(-1, dtype=torch.float64)  # (M, n)
-    return -0.5 * squared - log_det[:, None] - 0.5 * delta.shape[-1] * math.log(2 * math.pi)
+    """log N(delta_m; 0, Sigma_m) for differences (M, n, D), which are overwritten; summed in float64."""
+    distance: Tensor = torch.linalg.vector_norm(inverse.colour_(delta), dim=-1, dtype=torch.float64)  # (M, n)
+    constant = log_det + 0.5 * delta.shape[-1] * math.log(2 * math.pi)
+    return -0.5 * distance.square() - constant[:, None]

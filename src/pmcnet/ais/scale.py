@@ -49,8 +49,8 @@ class Scale(Protocol):
         """How many numbers describe one covariance."""
         ...
 
-    def colour(self, noise: Tensor) -> Tensor:
-        """L_m z for noise (M, K, D)."""
+    def colour_(self, noise: Tensor) -> Tensor:
+        """L_m z for noise (M, K, D), which may be overwritten."""
         ...
 
     def matvec(self, vector: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class Scale(Protocol):
         ...
 
     def inverse(self) -> Self:
-        """The inverse square roots: `inverse().colour(delta)` whitens."""
+        """The inverse square roots: `inverse().colour_(delta)` whitens."""
         ...
 
     def take(self, blocks: slice) -> Self:
@@ -122,9 +122,13 @@ class Full(NamedTuple):
         """D^2."""
         return self.factor[0].numel()
 
-    def colour(self, noise: Tensor) -> Tensor:
-        """L_m z."""
-        return noise @ self.factor.mT
+    def colour_(self, noise: Tensor) -> Tensor:
+        """L_m z. L is lower triangular: the first half of the result needs the first half of z alone."""
+        half = noise.shape[-1] // 2
+        result = torch.empty_like(noise)
+        torch.matmul(noise[..., :half], self.factor[..., :half, :half].mT, out=result[..., :half])
+        torch.matmul(noise, self.factor[..., half:, :].mT, out=result[..., half:])
+        return result
 
     def matvec(self, vector: Tensor) -> Tensor:
         """Sigma_m v_m = L_m (L_m^T v_m)."""
@@ -186,9 +190,9 @@ class Diagonal(NamedTuple):
         """D."""
         return self.sigma[0].numel()
 
-    def colour(self, noise: Tensor) -> Tensor:
-        """sigma_m z."""
-        return noise * self.sigma[:, None]
+    def colour_(self, noise: Tensor) -> Tensor:
+        """sigma_m z, in place."""
+        return noise.mul_(self.sigma[:, None])
 
     def matvec(self, vector: Tensor) -> Tensor:
         """sigma_m^2 v_m."""

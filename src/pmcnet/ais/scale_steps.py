@@ -6,7 +6,7 @@ covariance was rejected (not positive definite, or no draw with weight) and the 
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -15,7 +15,7 @@ from pmcnet.ais.evaluation import Evaluation
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.scale import Diagonal, Full, Scale
 from pmcnet.ais.schedules import Constant, Harmonic, Schedule
-from pmcnet.ais.tiling import tiles
+from pmcnet.ais.tiling import tile_bytes, tiles
 
 
 class ScaleStep(Protocol):
@@ -84,7 +84,7 @@ class RobustCovariance:
         theta, log_weight = samples
         n_proposals, n_draws, dim = theta.shape
         bytes_each = theta.element_size() * (2 * n_draws * dim + 5 * scale.numbers_per_block)
-        groups = list(tiles(n_proposals, bytes_each, target.memory // 4))
+        groups = list(tiles(n_proposals, bytes_each, tile_bytes(theta.device, target.memory)))
         parts = [self._blend(scale.take(g), theta[g], log_weight[g], step) for g in groups]
         return scale.concatenate([p[0] for p in parts]), torch.cat([p[1] for p in parts])
 
@@ -103,7 +103,7 @@ class RobustCovariance:
 class InverseHessian:
     """Sigma_m <- (-H)^-1 with H the second derivatives of log pi at the survivor: SL-PMC (Elvira & Chouzenoux)."""
 
-    structure: type[Scale] = Full
+    structure: ClassVar[type[Scale]] = Full
     min_draws = 1
 
     def __call__(
@@ -111,7 +111,8 @@ class InverseHessian:
     ) -> tuple[Scale, Tensor]:
         """The previous scale is kept where -H is not positive definite."""
         negative = -target.hessian(survivors)  # (M, D, D)
-        factor, info = torch.linalg.cholesky_ex(0.5 * (negative + negative.mT))
-        adapted, valid = scale.from_covariance(torch.cholesky_inverse(factor))
-        valid &= info == 0
+        precision, regular = Full.from_covariance(0.5 * (negative + negative.mT))
+        invertible = precision.where(regular, Full.isotropic(1.0, survivors))  # so that one failure stops no other
+        adapted, valid = scale.from_covariance(torch.cholesky_inverse(invertible.factor))
+        valid &= regular
         return adapted.where(valid, scale), ~valid
