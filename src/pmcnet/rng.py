@@ -1,7 +1,9 @@
-"""Randomness as an argument: one counter-based stream for each (seed, step, block).
+"""Randomness as an argument: one stream for each (seed, step, block), a block being a proposal or a group of particles.
 
-A block is a proposal, or a fixed group of particles. Streams are made on the host and their numbers copied to the
-device, so the same seed gives the same noise whatever the device, the chunking or the number of processes.
+Streams live where the work is: numpy's Philox on the host, torch's Philox on a GPU, where copying noise would cost more
+than the step. Either way a block's numbers depend on its (seed, step, block) alone, so results do not depend on
+chunking, on the order in which blocks are placed or on the number of processes. Host streams may also feed a GPU,
+which then sees the same noise as the host.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,8 @@ from torch import Tensor
 
 from pmcnet.errors import InputError
 
-Stream = np.random.Generator
+HostStream = np.random.Generator
+Stream = HostStream | torch.Generator
 
 # Below this many numbers starting threads costs more than it saves.
 _PARALLEL_FROM = 1 << 17
@@ -26,29 +29,38 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def stream(seed: int, step: int, block: int) -> Stream:
-    """The random stream of one block in one step.
+def host_stream(seed: int, step: int, block: int) -> HostStream:
+    """The random stream of one block in one step, on the host.
 
     Philox is keyed by the seed; step and block are the high words of its counter, so no two streams of a seed overlap.
     """
     return np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, step, block]))
 
 
-def streams(seed: int, step: int, n_blocks: int) -> list[Stream]:
-    """The streams of blocks 0 to n_blocks - 1 in one step."""
-    return [stream(seed, step, block) for block in range(n_blocks)]
+def streams(seed: int, step: int, n_blocks: int, device: torch.device) -> Sequence[Stream]:
+    """The streams of blocks 0 to n_blocks - 1 in one step, on this device."""
+    hosts = [host_stream(seed, step, block) for block in range(n_blocks)]
+    if device.type == "cpu":
+        return hosts
+    # The device's stream is seeded by the first number of the host's.
+    return [torch.Generator(device).manual_seed(int(host.bit_generator.random_raw())) for host in hosts]
 
 
 def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Standard normal noise, one block of `shape` from each stream; dtype and device of `like`."""
-    noise = torch.empty((len(sources), *shape), dtype=like.dtype)  # (M, *shape), on the host
-    view = noise.numpy()
+    where = "cpu" if isinstance(sources[0], HostStream) else like.device
+    noise = torch.empty((len(sources), *shape), dtype=like.dtype, device=where)  # (M, *shape)
 
     def fill(block: int) -> None:
-        sources[block].standard_normal(out=view[block], dtype=view.dtype)
+        source = sources[block]
+        if isinstance(source, HostStream):
+            view = noise[block].numpy()
+            source.standard_normal(out=view, dtype=view.dtype)
+        else:
+            noise[block].normal_(generator=source)
 
     n_threads = torch.get_num_threads()
-    if noise.numel() < _PARALLEL_FROM or n_threads == 1:
+    if where != "cpu" or noise.numel() < _PARALLEL_FROM or n_threads == 1:
         for block in range(len(sources)):
             fill(block)
     else:
@@ -59,4 +71,10 @@ def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Ten
 
 def uniform(sources: Sequence[Stream], n: int, like: Tensor) -> Tensor:
     """Uniform numbers in [0, 1), `n` from each stream, always float64; device of `like`."""
-    return torch.as_tensor(np.stack([source.random(n) for source in sources]), device=like.device)  # (M, n)
+    rows = [
+        torch.as_tensor(source.random(n))
+        if isinstance(source, HostStream)
+        else torch.rand(n, generator=source, dtype=torch.float64, device=like.device)
+        for source in sources
+    ]
+    return torch.stack(rows).to(like.device)  # (M, n)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from pmcnet import ais
+from pmcnet import ais, rng
 
 M, K, D = 6, 15, 4
 
@@ -68,7 +68,6 @@ def test_global_generator_is_untouched(algorithm, dtype, device):
 
 def test_float32_follows_float64_on_the_same_noise(algorithm, monkeypatch):
     """The same run in both precisions, fed the same noise, gives the same weights to float32 rounding."""
-    from pmcnet import rng
     from pmcnet.ais import proposals
 
     double = rng.standard_normal
@@ -82,11 +81,27 @@ def test_float32_follows_float64_on_the_same_noise(algorithm, monkeypatch):
     torch.testing.assert_close(narrow.samples.log_weight, wide.samples.log_weight, rtol=1e-4, atol=1e-4)
 
 
-def test_cuda_follows_cpu(algorithm):
-    """The noise is the same on every device, so whole runs agree to rounding."""
+def test_cuda_follows_cpu_on_the_same_noise(algorithm):
+    """Fed the host's streams, a step on the GPU gives the host's numbers to rounding."""
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device on this machine")
-    host = ais.run(algorithm, target(), start(algorithm, torch.float64, "cpu"), n_steps=3)
-    card = ais.run(algorithm, target(), start(algorithm, torch.float64, "cuda"), n_steps=3)
-    torch.testing.assert_close(card.samples.log_weight.cpu(), host.samples.log_weight, rtol=1e-8, atol=1e-8)
-    torch.testing.assert_close(card.state.proposals.loc.cpu(), host.state.proposals.loc, rtol=1e-8, atol=1e-8)
+    host, card = start(algorithm, torch.float64, "cpu"), start(algorithm, torch.float64, "cuda")
+    for step in range(3):
+        host, host_info = algorithm.step_with(host, target(), rng.streams(3, step, M, torch.device("cpu")))
+        card, card_info = algorithm.step_with(card, target(), rng.streams(3, step, M, torch.device("cpu")))
+        torch.testing.assert_close(
+            card_info.samples.log_weight.cpu(), host_info.samples.log_weight, rtol=1e-8, atol=1e-8
+        )
+        torch.testing.assert_close(card.proposals.loc.cpu(), host.proposals.loc, rtol=1e-8, atol=1e-8)
+        assert torch.equal(card_info.ancestors.cpu(), host_info.ancestors)
+
+
+def test_cuda_streams_depend_on_seed_step_and_block_alone():
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device on this machine")
+    like = torch.zeros(1, dtype=torch.float64, device="cuda")
+    noise = rng.standard_normal(rng.streams(3, 1, 4, like.device), (500,), like)
+    again = rng.standard_normal(rng.streams(3, 1, 4, like.device)[2:3], (500,), like)
+    assert torch.equal(noise[2], again[0])
+    assert len(noise.unique()) == 2000
+    assert abs(noise.mean()) < 5 / 2000**0.5

@@ -51,7 +51,7 @@ def mixture(means: Tensor, covariances: Tensor, *, log_evidence: float = 0.0) ->
 
 
 def five_modes() -> Analytic:
-    """Five Gaussians in the plane (Elvira et al., Signal Processing 131, 2017, section 5.1)."""
+    """Five Gaussians in the plane (the test target of Elvira et al., Signal Processing 131, 2017)."""
     means = torch.tensor([[-10, -10], [0, 16], [13, 8], [-9, 7], [14, -14]], dtype=torch.float64)
     rows = [(2, 0.6, 1), (2, -0.4, 2), (2, 0.8, 2), (3, 0, 0.5), (2, -0.1, 2)]
     covariances = torch.tensor([[[a, b], [b, c]] for a, b, c in rows], dtype=torch.float64)

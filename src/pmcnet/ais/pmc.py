@@ -89,7 +89,8 @@ class PMC:
 
     def step(self, state: PMCState, target: Target) -> tuple[PMCState, PMCInfo]:
         """One step of Algorithm 1 with the streams of (seed, step, proposal)."""
-        sources = rng.streams(state.seed, state.step, state.proposals.n_proposals)
+        loc = state.proposals.loc
+        sources = rng.streams(state.seed, state.step, len(loc), loc.device)
         return self.step_with(state, target, sources)
 
     def step_with(self, state: PMCState, target: Target, sources: Sequence[rng.Stream]) -> tuple[PMCState, PMCInfo]:

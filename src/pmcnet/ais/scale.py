@@ -4,7 +4,6 @@ Each holds one square root of the covariance, so it is positive definite by cons
 Sigma_m = L_m L_m^T (`Full`, L lower triangular) or diag(sigma_m^2) (`Diagonal`).
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple, Protocol, Self
 
 import torch
@@ -22,11 +21,6 @@ class Scale(Protocol):
     @classmethod
     def from_covariance(cls, covariance: Tensor) -> tuple[Self, Tensor]:
         """The square roots, and which of the M (True) were positive definite."""
-        ...
-
-    @classmethod
-    def concatenate(cls, scales: "Sequence[Self]") -> Self:
-        """All blocks of several scales, in order."""
         ...
 
     @staticmethod
@@ -65,9 +59,17 @@ class Scale(Protocol):
         """Some of the M."""
         ...
 
-    def where(self, keep: Tensor, other: Self) -> Self:
-        """This scale where keep (M,) is True, the other elsewhere."""
+    def clone(self) -> Self:
+        """A copy that may be written to."""
         ...
+
+    def put_(self, blocks: slice, values: Self, valid: Tensor) -> None:
+        """Overwrite those of the blocks whose new value is valid."""
+        ...
+
+
+# From about this half dimension on, skipping the zero quarter of a triangular product pays for the second call.
+_WORTH_HALVING = 24
 
 
 class Full(NamedTuple):
@@ -95,11 +97,6 @@ class Full(NamedTuple):
         regular = (pivot.square() > rounding * variance) & pivot.isfinite()
         return cls(factor), (info == 0) & regular.all(-1)
 
-    @classmethod
-    def concatenate(cls, scales: Sequence[Self]) -> Self:
-        """All blocks of several scales, in order."""
-        return cls(torch.cat([scale.factor for scale in scales]))
-
     @staticmethod
     def scatter(theta: Tensor, weight: Tensor) -> Tensor:
         """sum_k w_k (theta_k - mean)(theta_k - mean)^T for each block: (M, D, D)."""
@@ -125,6 +122,8 @@ class Full(NamedTuple):
     def colour_(self, noise: Tensor) -> Tensor:
         """L_m z. L is lower triangular: the first half of the result needs the first half of z alone."""
         half = noise.shape[-1] // 2
+        if half < _WORTH_HALVING:
+            return noise @ self.factor.mT
         result = torch.empty_like(noise)
         torch.matmul(noise[..., :half], self.factor[..., :half, :half].mT, out=result[..., :half])
         torch.matmul(noise, self.factor[..., half:, :].mT, out=result[..., half:])
@@ -143,9 +142,13 @@ class Full(NamedTuple):
         """Some of the M."""
         return type(self)(self.factor[blocks])
 
-    def where(self, keep: Tensor, other: Self) -> Self:
-        """This factor where keep is True, the other elsewhere."""
-        return type(self)(torch.where(keep[:, None, None], self.factor, other.factor))
+    def clone(self) -> Self:
+        """A copy that may be written to."""
+        return type(self)(self.factor.clone())
+
+    def put_(self, blocks: slice, values: Self, valid: Tensor) -> None:
+        """Overwrite those of the blocks whose new value is valid."""
+        self.factor[blocks] = torch.where(valid[:, None, None], values.factor, self.factor[blocks])
 
 
 class Diagonal(NamedTuple):
@@ -163,11 +166,6 @@ class Diagonal(NamedTuple):
         """Standard deviations of variances (M, D), and which rows are positive and finite."""
         sigma = covariance.sqrt()
         return cls(sigma), ((sigma > 0) & sigma.isfinite()).all(-1)
-
-    @classmethod
-    def concatenate(cls, scales: Sequence[Self]) -> Self:
-        """All blocks of several scales, in order."""
-        return cls(torch.cat([scale.sigma for scale in scales]))
 
     @staticmethod
     def scatter(theta: Tensor, weight: Tensor) -> Tensor:
@@ -206,6 +204,10 @@ class Diagonal(NamedTuple):
         """Some of the M."""
         return type(self)(self.sigma[blocks])
 
-    def where(self, keep: Tensor, other: Self) -> Self:
-        """This sigma where keep is True, the other elsewhere."""
-        return type(self)(torch.where(keep[:, None], self.sigma, other.sigma))
+    def clone(self) -> Self:
+        """A copy that may be written to."""
+        return type(self)(self.sigma.clone())
+
+    def put_(self, blocks: slice, values: Self, valid: Tensor) -> None:
+        """Overwrite those of the blocks whose new value is valid."""
+        self.sigma[blocks] = torch.where(valid[:, None], values.sigma, self.sigma[blocks])

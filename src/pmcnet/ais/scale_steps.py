@@ -84,19 +84,21 @@ class RobustCovariance:
         theta, log_weight = samples
         n_proposals, n_draws, dim = theta.shape
         bytes_each = theta.element_size() * (2 * n_draws * dim + 5 * scale.numbers_per_block)
-        groups = list(tiles(n_proposals, bytes_each, tile_bytes(theta.device, target.memory)))
-        parts = [self._blend(scale.take(g), theta[g], log_weight[g], step) for g in groups]
-        return scale.concatenate([p[0] for p in parts]), torch.cat([p[1] for p in parts])
+        adapted, rejected = scale.clone(), []
+        for group in tiles(n_proposals, bytes_each, tile_bytes(theta.device, target.memory)):
+            values, valid = self._blend(scale.take(group), theta[group], log_weight[group], step)
+            adapted.put_(group, values, valid)
+            rejected.append(~valid)
+        return adapted, torch.cat(rejected)
 
     def _blend(self, scale: Scale, theta: Tensor, log_weight: Tensor, step: int) -> tuple[Scale, Tensor]:
         beta, eta = self.beta(step), self.eta(step)
-        weight = log_weight.softmax(-1).to(theta.dtype)  # (M, K); NaN where no draw has weight, so rejected below
+        weight = log_weight.softmax(-1).to(theta.dtype)  # (M, K); NaN where no draw has weight, which is not valid
         robust = clipped(log_weight).softmax(-1).to(theta.dtype)
         covariance = scale.covariance.mul_(1 - beta)
         covariance.add_(scale.scatter(theta, weight), alpha=beta * (1 - eta))
         covariance.add_(scale.scatter(theta, robust), alpha=beta * eta)
-        adapted, valid = scale.from_covariance(covariance)
-        return adapted.where(valid, scale), ~valid
+        return scale.from_covariance(covariance)
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,9 @@ class InverseHessian:
         """The previous scale is kept where -H is not positive definite."""
         negative = -target.hessian(survivors)  # (M, D, D)
         precision, regular = Full.from_covariance(0.5 * (negative + negative.mT))
-        invertible = precision.where(regular, Full.isotropic(1.0, survivors))  # so that one failure stops no other
-        adapted, valid = scale.from_covariance(torch.cholesky_inverse(invertible.factor))
-        valid &= regular
-        return adapted.where(valid, scale), ~valid
+        invertible = Full.isotropic(1.0, survivors)  # the identity, so that one failure stops no other
+        invertible.put_(slice(None), precision, regular)
+        values, valid = scale.from_covariance(torch.cholesky_inverse(invertible.factor))
+        adapted = scale.clone()
+        adapted.put_(slice(None), values, valid & regular)
+        return adapted, ~(valid & regular)
