@@ -8,6 +8,7 @@ which then sees the same noise as the host.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -15,8 +16,15 @@ from torch import Tensor
 
 from pmcnet.errors import InputError
 
-HostStream = np.random.Generator
-Stream = HostStream | torch.Generator
+
+class Stream(NamedTuple):
+    """The numbers of one block in one step: single uniforms from `host`, noise from `device` where there is one."""
+
+    host: np.random.Generator
+    device: torch.Generator | None = None
+
+
+HOST = torch.device("cpu")
 
 # Below this many numbers starting threads costs more than it saves.
 _PARALLEL_FROM = 1 << 17
@@ -29,52 +37,46 @@ def check_seed(seed: int) -> int:
     return int(seed)
 
 
-def host_stream(seed: int, step: int, block: int) -> HostStream:
-    """The random stream of one block in one step, on the host.
+def stream(seed: int, step: int, block: int, device: torch.device = HOST) -> Stream:
+    """The stream of one block in one step.
 
     Philox is keyed by the seed; step and block are the high words of its counter, so no two streams of a seed overlap.
+    A GPU's generator is seeded by the first number of the host's.
     """
-    return np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, step, block]))
-
-
-def streams(seed: int, step: int, n_blocks: int, device: torch.device) -> Sequence[Stream]:
-    """The streams of blocks 0 to n_blocks - 1 in one step, on this device."""
-    hosts = [host_stream(seed, step, block) for block in range(n_blocks)]
+    host = np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, step, block]))
     if device.type == "cpu":
-        return hosts
-    # The device's stream is seeded by the first number of the host's.
-    return [torch.Generator(device).manual_seed(int(host.bit_generator.random_raw())) for host in hosts]
+        return Stream(host)
+    return Stream(host, torch.Generator(device).manual_seed(int(host.bit_generator.random_raw())))
+
+
+def streams(seed: int, step: int, n_blocks: int, device: torch.device = HOST) -> Sequence[Stream]:
+    """The streams of blocks 0 to n_blocks - 1 in one step."""
+    return [stream(seed, step, block, device) for block in range(n_blocks)]
 
 
 def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Standard normal noise, one block of `shape` from each stream; dtype and device of `like`."""
-    where = "cpu" if isinstance(sources[0], HostStream) else like.device
-    noise = torch.empty((len(sources), *shape), dtype=like.dtype, device=where)  # (M, *shape)
+    on_host = sources[0].device is None
+    noise = torch.empty((len(sources), *shape), dtype=like.dtype, device=HOST if on_host else like.device)
 
     def fill(block: int) -> None:
-        source = sources[block]
-        if isinstance(source, HostStream):
+        host, device = sources[block]
+        if device is None:
             view = noise[block].numpy()
-            source.standard_normal(out=view, dtype=view.dtype)
+            host.standard_normal(out=view, dtype=view.dtype)
         else:
-            noise[block].normal_(generator=source)
+            noise[block].normal_(generator=device)
 
     n_threads = torch.get_num_threads()
-    if where != "cpu" or noise.numel() < _PARALLEL_FROM or n_threads == 1:
-        for block in range(len(sources)):
-            fill(block)
-    else:
+    if on_host and noise.numel() >= _PARALLEL_FROM and n_threads > 1:
         with ThreadPoolExecutor(n_threads) as pool:
             list(pool.map(fill, range(len(sources))))
-    return noise.to(like.device)
+    else:
+        for block in range(len(sources)):
+            fill(block)
+    return noise.to(like.device)  # (M, *shape)
 
 
 def uniform(sources: Sequence[Stream], n: int, like: Tensor) -> Tensor:
     """Uniform numbers in [0, 1), `n` from each stream, always float64; device of `like`."""
-    rows = [
-        torch.as_tensor(source.random(n))
-        if isinstance(source, HostStream)
-        else torch.rand(n, generator=source, dtype=torch.float64, device=like.device)
-        for source in sources
-    ]
-    return torch.stack(rows).to(like.device)  # (M, n)
+    return torch.as_tensor(np.stack([source.host.random(n) for source in sources]), device=like.device)  # (M, n)

@@ -84,7 +84,7 @@ def backtracking(point, direction, value):
 def step(target, mus, sigmas, t, seed, n_draws, scale, mean, own=False, globally=False, beta=0.5):
     """One step. scale: full | diagonal | fixed | hessian; mean: langevin | incremental | none."""
     n_proposals, dim = mus.shape
-    sources = [rng.host_stream(seed, t - 1, m) for m in range(n_proposals)]
+    sources = [rng.stream(seed, t - 1, m).host for m in range(n_proposals)]
     draws, log_weights = [], []
     for m in range(n_proposals):
         factor = np.linalg.cholesky(sigmas[m])

@@ -10,8 +10,6 @@ from torch import Tensor
 from pmcnet import ais, rng
 from pmcnet.ais import diagnostics
 
-CPU = torch.device("cpu")
-
 settings.register_profile("pmcnet", deadline=None, max_examples=40, derandomize=True)
 settings.load_profile("pmcnet")
 
@@ -63,9 +61,9 @@ def test_permuting_proposals_permutes_the_results(name, seed, shape, random):
             state.proposals.loc[order], type(state.proposals.scale)(state.proposals.scale[0][order])
         )
     )
-    sources = rng.streams(seed, 0, shape[0], CPU)
+    sources = rng.streams(seed, 0, shape[0])
     after, info = algorithm.step_with(state, target, sources)
-    sources = rng.streams(seed, 0, shape[0], CPU)
+    sources = rng.streams(seed, 0, shape[0])
     after_permuted, info_permuted = algorithm.step_with(permuted, target, [sources[m] for m in order])
     close = {"rtol": 1e-9, "atol": 1e-9}
     torch.testing.assert_close(info_permuted.samples.log_weight, info.samples.log_weight[order], **close)
@@ -114,11 +112,11 @@ def test_same_seed_same_answer_and_other_seed_other_draws(name, seed, shape):
 def test_a_proposals_draws_do_not_depend_on_the_other_proposals(seed, shape):
     """Which is what lets proposals be spread over processes and devices."""
     state = start(ais.pmcnet, seed, shape)
-    together = state.proposals.draw(rng.streams(seed, 4, shape[0], CPU), shape[1])
+    together = state.proposals.draw(rng.streams(seed, 4, shape[0]), shape[1])
     last = shape[0] - 1
     alone = ais.Proposals(state.proposals.loc[last:], state.proposals.scale.take(slice(last, None)))
     torch.testing.assert_close(
-        alone.draw([rng.host_stream(seed, 4, last)], shape[1])[0], together[last], rtol=1e-14, atol=1e-14
+        alone.draw([rng.stream(seed, 4, last)], shape[1])[0], together[last], rtol=1e-14, atol=1e-14
     )
 
 

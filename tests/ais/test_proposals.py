@@ -5,8 +5,6 @@ from torch.distributions import MultivariateNormal
 from pmcnet import ais, rng
 from pmcnet.ais import Diagonal, Full, Proposals
 
-CPU = torch.device("cpu")
-
 
 def made(structure, n_proposals=5, dim=6, dtype=torch.float64) -> Proposals:
     generator = torch.Generator().manual_seed(0)
@@ -29,7 +27,7 @@ def reference(proposals: Proposals) -> MultivariateNormal:
 @pytest.mark.parametrize("dim", [1, 2, 6, 51])
 def test_densities_equal_the_textbook(structure, dtype, tolerance, dim):
     proposals = made(structure, dim=dim, dtype=dtype)
-    theta = proposals.draw(rng.streams(0, 0, 5, CPU), 30)
+    theta = proposals.draw(rng.streams(0, 0, 5), 30)
     each = reference(proposals).log_prob(theta.double().reshape(-1, 1, dim))  # (n, M)
     own = each.reshape(5, 30, 5).diagonal(dim1=0, dim2=2).mT
     torch.testing.assert_close(proposals.log_prob(theta), own, rtol=tolerance, atol=tolerance)
@@ -41,7 +39,7 @@ def test_densities_equal_the_textbook(structure, dtype, tolerance, dim):
 @pytest.mark.parametrize("structure", [Full, Diagonal])
 def test_mixture_does_not_depend_on_memory(structure):
     proposals = made(structure)
-    theta = proposals.draw(rng.streams(0, 0, 5, CPU), 30).flatten(0, 1)
+    theta = proposals.draw(rng.streams(0, 0, 5), 30).flatten(0, 1)
     whole = proposals.log_mixture(theta, memory=1 << 30)
     for memory in (1, 1000, 10_000):
         torch.testing.assert_close(proposals.log_mixture(theta, memory), whole, rtol=1e-14, atol=1e-13)
@@ -50,7 +48,7 @@ def test_mixture_does_not_depend_on_memory(structure):
 @pytest.mark.parametrize("structure", [Full, Diagonal])
 def test_draws_have_the_mean_and_covariance(structure):
     proposals = made(structure, n_proposals=2, dim=3)
-    theta = proposals.draw(rng.streams(0, 0, 2, CPU), 100_000)
+    theta = proposals.draw(rng.streams(0, 0, 2), 100_000)
     expected = reference(proposals).covariance_matrix
     for m in range(2):
         error = expected[m].diagonal().div(100_000).sqrt()
@@ -66,7 +64,7 @@ def test_narrow_far_apart_diagonal_proposals_do_not_cancel():
     generator = torch.Generator().manual_seed(0)
     loc = torch.randn(n_proposals, dim, generator=generator, dtype=torch.float64)
     state = ais.pmcnet_light.init(loc, sigma=1e-4, seed=0)
-    theta = state.proposals.draw(rng.streams(0, 0, n_proposals, CPU), n_draws).flatten(0, 1)
+    theta = state.proposals.draw(rng.streams(0, 0, n_proposals), n_draws).flatten(0, 1)
     direct = torch.stack([-0.5 * ((theta - mu) / 1e-4).square().sum(-1) for mu in loc])
     direct -= dim * (torch.tensor(1e-4, dtype=torch.float64).log() + 0.5 * torch.tensor(2 * torch.pi).double().log())
     direct = direct.logsumexp(0) - torch.tensor(3.0, dtype=torch.float64).log()
@@ -79,6 +77,6 @@ def test_float32_squares_are_summed_in_float64():
     generator = torch.Generator().manual_seed(0)
     loc = torch.randn(2, 61706, generator=generator)
     proposals = ais.pmcnet_light.init(loc, sigma=0.01, seed=0).proposals
-    theta = proposals.draw(rng.streams(0, 0, 2, CPU), 3)
+    theta = proposals.draw(rng.streams(0, 0, 2), 3)
     exact = Proposals(loc.double(), Diagonal(proposals.scale.sigma.double())).log_prob(theta.double())
     torch.testing.assert_close(proposals.log_prob(theta), exact, rtol=0, atol=5e-3)

@@ -8,13 +8,11 @@ from pmcnet.ais import Alternating, Global, Local
 from pmcnet.ais.resampling import categorical
 from pmcnet.errors import InputError
 
-CPU = torch.device("cpu")
-
 
 def test_categorical_frequencies_match_the_weights():
     weight = torch.tensor([0.1, 0.0, 0.4, 0.3, 0.2], dtype=torch.float64)
     n = 200_000
-    index = categorical(weight.log() + 1000, rng.uniform([rng.host_stream(0, 0, 0)], n, like=weight)[0])
+    index = categorical(weight.log() + 1000, rng.uniform([rng.stream(0, 0, 0)], n, like=weight)[0])
     frequency = torch.bincount(index, minlength=5) / n
     assert ((frequency - weight).abs() <= 5 * (weight * (1 - weight) / n).sqrt()).all()
 
@@ -42,30 +40,30 @@ LOG_WEIGHT = torch.randn(6, 8, generator=torch.Generator().manual_seed(0), dtype
 
 
 def test_local_keeps_one_draw_of_each_proposal():
-    index = Local()(LOG_WEIGHT, rng.streams(0, 0, 6, CPU), 1)
+    index = Local()(LOG_WEIGHT, rng.streams(0, 0, 6), 1)
     assert (index // 8).tolist() == list(range(6))
 
 
 def test_local_marks_a_proposal_without_weight():
     log_weight = LOG_WEIGHT.clone()
     log_weight[[1, 4]] = -math.inf
-    index = Local()(log_weight, rng.streams(0, 0, 6, CPU), 1)
+    index = Local()(log_weight, rng.streams(0, 0, 6), 1)
     assert (index < 0).tolist() == [False, True, False, False, True, False]
-    untouched = Local()(LOG_WEIGHT, rng.streams(0, 0, 6, CPU), 1)
+    untouched = Local()(LOG_WEIGHT, rng.streams(0, 0, 6), 1)
     assert torch.equal(index[[0, 2, 3, 5]], untouched[[0, 2, 3, 5]])
 
 
 def test_global_follows_the_heavy_proposal():
     log_weight = LOG_WEIGHT.clone()
     log_weight[2] += 100
-    assert (Global()(log_weight, rng.streams(0, 0, 6, CPU), 1) // 8 == 2).all()
+    assert (Global()(log_weight, rng.streams(0, 0, 6), 1) // 8 == 2).all()
 
 
 def test_alternating_is_global_at_multiples_of_its_period():
     for step in range(1, 8):
         expected = Global() if step % 3 == 0 else Local()
-        got = Alternating(3)(LOG_WEIGHT, rng.streams(0, step, 6, CPU), step)
-        assert torch.equal(got, expected(LOG_WEIGHT, rng.streams(0, step, 6, CPU), step))
+        got = Alternating(3)(LOG_WEIGHT, rng.streams(0, step, 6), step)
+        assert torch.equal(got, expected(LOG_WEIGHT, rng.streams(0, step, 6), step))
 
 
 def test_alternating_needs_a_positive_period():

@@ -4,8 +4,6 @@ import torch
 
 from pmcnet import ais, rng
 
-CPU = torch.device("cpu")
-
 MODES = torch.tensor([[-3.0], [3.0]], dtype=torch.float64)
 TARGET = ais.analytic.mixture(MODES, torch.ones(2, 1, 1, dtype=torch.float64)).target
 
@@ -13,7 +11,7 @@ TARGET = ais.analytic.mixture(MODES, torch.ones(2, 1, 1, dtype=torch.float64)).t
 def evidences(weighting, n_runs):
     """Z of two proposals equal to the two components, one draw each (Elvira et al. 2017, table 2)."""
     proposals = ais.dm_pmc.init(MODES, sigma=1.0, seed=0).proposals
-    theta = proposals.draw(rng.streams(0, 0, 2, CPU), n_runs)  # (2, n_runs, 1): run r takes one draw of each
+    theta = proposals.draw(rng.streams(0, 0, 2), n_runs)  # (2, n_runs, 1): run r takes one draw of each
     log_weight = TARGET.log_density(theta.flatten(0, 1)).reshape(2, -1) - weighting(proposals, theta, 1 << 30)
     return log_weight.exp().mean(0)
 
@@ -33,7 +31,7 @@ def test_own_proposal_weights_have_a_huge_variance():
 
 def test_own_and_mixture_agree_for_one_proposal():
     state = ais.dm_pmc.init(torch.zeros(1, 4, dtype=torch.float64), sigma=2.0, seed=0)
-    theta = state.proposals.draw(rng.streams(0, 0, 1, CPU), 50)
+    theta = state.proposals.draw(rng.streams(0, 0, 1), 50)
     own = ais.OwnProposal()(state.proposals, theta, 1 << 20)
     torch.testing.assert_close(ais.DeterministicMixture()(state.proposals, theta, 1 << 20), own)
     assert math.isfinite(float(own.sum()))

@@ -8,7 +8,7 @@ from torch import Tensor
 from pmcnet.ais import diagnostics
 from pmcnet.ais.resampling import categorical
 from pmcnet.errors import DegenerateWeightsError, InputError
-from pmcnet.rng import check_seed, host_stream, uniform
+from pmcnet.rng import check_seed, stream, uniform
 
 
 class WeightedSamples(NamedTuple):
@@ -80,7 +80,7 @@ class WeightedSamples(NamedTuple):
             raise InputError(f"n must be at least 1; got {n}.")
         self._log_total  # noqa: B018  (raises when there is nothing to draw from)
         log_weight = self.log_weight.flatten()
-        index = categorical(log_weight, uniform([host_stream(check_seed(seed), 0, 0)], n, like=log_weight)[0])
+        index = categorical(log_weight, uniform([stream(check_seed(seed), 0, 0)], n, like=log_weight)[0])
         return self.theta.flatten(0, -2)[index]
 
     @property
