@@ -1,0 +1,38 @@
+"""Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
+
+from pmcnet.bnn.likelihoods import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    GeneralisedGaussian,
+    LearnedGaussian,
+    Likelihood,
+)
+from pmcnet.bnn.nets import LeNet5, ResNet20
+from pmcnet.bnn.network import MLP, Layout, ModuleNetwork, Network, Parameter
+from pmcnet.bnn.posterior import ParticlePosterior, Predictive
+from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior
+from pmcnet.bnn.target import BayesianTarget
+
+__all__ = [
+    "MLP",
+    "BayesianTarget",
+    "Bernoulli",
+    "Categorical",
+    "Gaussian",
+    "GaussianPrior",
+    "GeneralisedGaussian",
+    "LaplacePrior",
+    "LayerGaussianPrior",
+    "Layout",
+    "LeNet5",
+    "LearnedGaussian",
+    "Likelihood",
+    "ModuleNetwork",
+    "Network",
+    "Parameter",
+    "ParticlePosterior",
+    "Predictive",
+    "Prior",
+    "ResNet20",
+]

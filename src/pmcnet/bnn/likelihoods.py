@@ -1,0 +1,236 @@
+"""What the network's output says about the data: log-likelihoods with all their constants (METHOD, section 1).
+
+A likelihood may bring parameters of its own (a noise scale); they follow the network's in the flat vector.
+Outputs are (P, N, C): P networks, N rows. Classes are predicted as probabilities (P, N, n_classes), two for binary.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from pmcnet.errors import InputError
+
+Task = Literal["regression", "classification"]
+
+
+class Likelihood(Protocol):
+    """p(y | network output)."""
+
+    task: Task
+
+    @property
+    def n_outputs(self) -> int:
+        """C, what the network must return per row."""
+        ...
+
+    @property
+    def n_extra(self) -> int:
+        """Parameters of the likelihood itself."""
+        ...
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """Outputs (P, N, C), data (N,) and own parameters (P, n_extra) -> log p of each row (P, N)."""
+        ...
+
+    def log_prior(self, extra: Tensor) -> Tensor:
+        """Log-density of the own parameters (P, n_extra) -> (P,)."""
+        ...
+
+    def from_normal(self, noise: Tensor) -> Tensor:
+        """Own parameters drawn from their prior, from standard normal noise (..., n_extra)."""
+        ...
+
+    def mean(self, output: Tensor) -> Tensor:
+        """E[y | output]: (P, N, 1) for regression, probabilities (P, N, n_classes) for classes."""
+        ...
+
+    def aleatoric(self, mean: Tensor, extra: Tensor) -> Tensor:
+        """Uncertainty of y that each network itself states, (P, N, C) -> (P, N): noise variance, or entropy."""
+        ...
+
+    def total(self, mean: Tensor, aleatoric: Tensor, variance: Tensor) -> Tensor:
+        """Uncertainty of y under the average of networks (N,), from its mean and variance (N, C)."""
+        ...
+
+
+def _column(output: Tensor, y: Tensor) -> Tensor:
+    """Outputs (P, N, 1) as (P, N), after checking that targets are (N,)."""
+    if y.ndim != 1:
+        raise InputError(f"y must be one number per row, (n_rows,); got {tuple(y.shape)}.")
+    return output[..., 0]
+
+
+class _NoExtra:
+    """A likelihood without parameters of its own."""
+
+    n_extra = 0
+
+    def log_prior(self, extra: Tensor) -> Tensor:
+        """0: there is nothing to have a density."""
+        return extra.new_zeros(extra.shape[:-1])
+
+    def from_normal(self, noise: Tensor) -> Tensor:
+        """Nothing, from nothing."""
+        return noise
+
+
+class _Regression:
+    """Predicts the output itself; uncertainty is variance, by the law of total variance."""
+
+    task: Task = "regression"
+    n_outputs = 1
+
+    def noise_variance(self, extra: Tensor) -> Tensor:
+        """Variance of y around the output, for each network (P,)."""
+        raise NotImplementedError
+
+    def mean(self, output: Tensor) -> Tensor:
+        """The output."""
+        return output
+
+    def aleatoric(self, mean: Tensor, extra: Tensor) -> Tensor:
+        """The noise variance, the same for every row."""
+        return self.noise_variance(extra)[:, None].expand(mean.shape[:-1])
+
+    def total(self, mean: Tensor, aleatoric: Tensor, variance: Tensor) -> Tensor:
+        """Average noise variance plus variance of the mean."""
+        return aleatoric + variance[..., 0]
+
+
+class _Classification:
+    """Predicts probabilities; uncertainty is entropy in nats."""
+
+    task: Task = "classification"
+
+    def aleatoric(self, mean: Tensor, extra: Tensor) -> Tensor:
+        """-sum_c p_c log p_c of each network's prediction."""
+        return entropy(mean)
+
+    def total(self, mean: Tensor, aleatoric: Tensor, variance: Tensor) -> Tensor:
+        """Entropy of the averaged prediction."""
+        return entropy(mean)
+
+
+def entropy(probability: Tensor) -> Tensor:
+    """-sum_c p_c log p_c over the last axis, with 0 log 0 = 0."""
+    terms: Tensor = torch.special.entr(probability)
+    return terms.sum(-1)
+
+
+@dataclass(frozen=True)
+class Gaussian(_NoExtra, _Regression):
+    """y ~ N(output, sigma^2) with a given standard deviation."""
+
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.sigma < math.inf:
+            raise InputError(f"sigma must be a positive finite standard deviation; got {self.sigma}.")
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """-(y - output)^2 / (2 sigma^2) - log(2 pi sigma^2) / 2."""
+        residual = (y - _column(output, y)) / self.sigma
+        return -0.5 * residual.square() - math.log(self.sigma) - 0.5 * math.log(2 * math.pi)
+
+    def noise_variance(self, extra: Tensor) -> Tensor:
+        """sigma^2."""
+        return extra.new_full(extra.shape[:-1], self.sigma**2)
+
+
+@dataclass(frozen=True)
+class LearnedGaussian(_Regression):
+    """y ~ N(output, sigma^2) with log sigma one more parameter, log sigma ~ N(log_sigma_mean, log_sigma_std^2)."""
+
+    log_sigma_mean: float = -2.0
+    log_sigma_std: float = 1.0
+    n_extra = 1
+
+    def __post_init__(self) -> None:
+        if not 0 < self.log_sigma_std < math.inf:
+            raise InputError(f"log_sigma_std must be a positive finite number; got {self.log_sigma_std}.")
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """-(y - output)^2 / (2 sigma^2) - log sigma - log(2 pi) / 2."""
+        residual = (y - _column(output, y)) * (-extra).exp()
+        return -0.5 * residual.square() - extra - 0.5 * math.log(2 * math.pi)
+
+    def log_prior(self, extra: Tensor) -> Tensor:
+        """Normal log-density of log sigma."""
+        z = (extra[..., 0] - self.log_sigma_mean) / self.log_sigma_std
+        return -0.5 * z.square() - math.log(self.log_sigma_std) - 0.5 * math.log(2 * math.pi)
+
+    def from_normal(self, noise: Tensor) -> Tensor:
+        """log_sigma_mean + log_sigma_std z."""
+        return self.log_sigma_mean + self.log_sigma_std * noise
+
+    def noise_variance(self, extra: Tensor) -> Tensor:
+        """exp(2 log sigma)."""
+        return (2 * extra[..., 0]).exp()
+
+
+@dataclass(frozen=True)
+class GeneralisedGaussian(_NoExtra, _Regression):
+    """p(y) proportional to exp(-(|y - output| / alpha)^rho): rho = 2 Gaussian, rho = 1 Laplace, less more robust."""
+
+    alpha: float
+    rho: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < math.inf:
+            raise InputError(f"alpha must be a positive finite number; got {self.alpha}.")
+        if not 0 < self.rho <= 2:
+            raise InputError(f"rho must lie in (0, 2]; got {self.rho}.")
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """-(|y - output| / alpha)^rho + log rho - log(2 alpha Gamma(1 / rho))."""
+        constant = math.log(self.rho) - math.log(2 * self.alpha) - math.lgamma(1 / self.rho)
+        return constant - ((y - _column(output, y)).abs() / self.alpha).pow(self.rho)
+
+    def noise_variance(self, extra: Tensor) -> Tensor:
+        """alpha^2 Gamma(3 / rho) / Gamma(1 / rho)."""
+        variance = self.alpha**2 * math.exp(math.lgamma(3 / self.rho) - math.lgamma(1 / self.rho))
+        return extra.new_full(extra.shape[:-1], variance)
+
+
+@dataclass(frozen=True)
+class Bernoulli(_NoExtra, _Classification):
+    """Two classes from one logit z: P(y = 1) = sigmoid(z)."""
+
+    n_outputs = 1
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """y log s(z) + (1 - y) log(1 - s(z)) = log s((2 y - 1) z), from the logit."""
+        return F.logsigmoid((2 * y - 1) * _column(output, y))
+
+    def mean(self, output: Tensor) -> Tensor:
+        """(1 - s(z), s(z))."""
+        return torch.cat([(-output).sigmoid(), output.sigmoid()], dim=-1)
+
+
+@dataclass(frozen=True)
+class Categorical(_NoExtra, _Classification):
+    """One of C classes from C logits, by softmax."""
+
+    n_classes: int
+
+    def __post_init__(self) -> None:
+        if self.n_classes < 2:
+            raise InputError(f"n_classes must be at least 2; got {self.n_classes}.")
+
+    @property
+    def n_outputs(self) -> int:
+        """One logit per class."""
+        return self.n_classes
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """log softmax(z)[y]."""
+        index = y.long().expand(output.shape[:-1])[..., None]
+        return output.log_softmax(-1).gather(-1, index)[..., 0]
+
+    def mean(self, output: Tensor) -> Tensor:
+        """softmax(z)."""
+        return output.softmax(-1)

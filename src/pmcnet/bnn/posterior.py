@@ -1,0 +1,147 @@
+"""Weighted networks, and what they predict: Algorithm 2 of the paper, and the average over all of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pmcnet.ais.diagnostics import Verdict
+from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.bnn.likelihoods import Likelihood
+from pmcnet.bnn.network import Network
+from pmcnet.errors import InputError
+
+
+class Predictive(NamedTuple):
+    """The averaged prediction of N rows and its uncertainty.
+
+    `mean` is (N, C): class probabilities, or E[y] with C = 1. `total`, `aleatoric` and `epistemic` are (N,), with
+    total = aleatoric + epistemic. Classes: entropy of the average, average entropy, mutual information, in nats.
+    Regression: variance of y, average noise variance, variance of the mean over networks.
+    """
+
+    mean: Tensor
+    total: Tensor
+    aleatoric: Tensor
+    epistemic: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class ParticlePosterior:
+    """Weighted parameter vectors of a network.
+
+    Args:
+        network: Phi.
+        likelihood: turns outputs into predictions.
+        samples: parameter vectors with log-weights.
+        memory: bytes that predictions may use for temporaries.
+    """
+
+    network: Network
+    likelihood: Likelihood
+    samples: WeightedSamples
+    memory: int = DEFAULT_MEMORY
+
+    @property
+    def theta(self) -> Tensor:
+        """Parameter vectors (J, D)."""
+        return self.samples.theta.flatten(0, -2)
+
+    @property
+    def log_weight(self) -> Tensor:
+        """Unnormalised log-weights (J,)."""
+        return self.samples.log_weight.flatten()
+
+    @property
+    def ess(self) -> float:
+        """Effective number of networks."""
+        return self.samples.ess
+
+    @property
+    def khat(self) -> float:
+        """Pareto index of the weights."""
+        return self.samples.khat
+
+    @property
+    def log_evidence(self) -> float:
+        """log Z."""
+        return self.samples.log_evidence
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the networks can stand for the posterior, and why."""
+        return self.samples.verdict
+
+    def resample(self, n: int, seed: int) -> Tensor:
+        """`n` equally weighted parameter vectors (n, D)."""
+        return self.samples.resample(n, seed)
+
+    def equally_weighted(self) -> "ParticlePosterior":
+        """The same networks, each counted once: the population, not the posterior its weights describe."""
+        equal = self.samples._replace(log_weight=torch.zeros_like(self.samples.log_weight))
+        return replace(self, samples=equal)
+
+    def draws(self, x: Tensor, *, n_passes: int = 100, seed: int = 0) -> Tensor:
+        """Algorithm 2: E[y | Phi(theta_r, x_n)] of R networks drawn by their weights: (R, N, C)."""
+        if n_passes < 1:
+            raise InputError(f"n_passes must be at least 1; got {n_passes}.")
+        networks, index = torch.unique(self.resample(n_passes, seed), dim=0, return_inverse=True)
+        rows = [torch.cat([mean for _, _, mean, _ in self._passes(networks, chunk)]) for chunk in self._rows(x)]
+        return torch.cat(rows, dim=1)[index]
+
+    def predict(self, x: Tensor) -> Predictive:
+        """The average over all networks that have weight, with its uncertainty."""
+        weight = self.samples.weight.flatten()
+        alive = weight > 0
+        networks, weight = self.theta[alive], weight[alive]
+        chunks = [self._averaged(networks, weight, rows) for rows in self._rows(x)]
+        return Predictive(*(torch.cat(parts) for parts in zip(*chunks, strict=True)))
+
+    def log_predictive(self, x: Tensor, y: Tensor) -> Tensor:
+        """Log p(y_n | x_n, data) = log sum_j w_j p(y_n | Phi(theta_j, x_n)): (N,)."""
+        log_weight = self.samples.weight.flatten().log()
+        alive = log_weight > -torch.inf
+        networks, log_weight = self.theta[alive], log_weight[alive]
+        parts = []
+        for rows, targets in zip(self._rows(x), torch.split(y, self._n_rows), strict=True):
+            total = torch.full((len(rows),), -torch.inf, dtype=torch.float64, device=x.device)
+            for start, output, _, extra in self._passes(networks, rows):
+                log_prob = self.likelihood.log_prob(output, targets, extra).double()  # (p, n)
+                total = torch.logaddexp(total, (log_prob + log_weight[start : start + len(output), None]).logsumexp(0))
+            parts.append(total)
+        return torch.cat(parts)
+
+    def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
+        """Weighted sums over chunks of networks; variances around a first prediction, so that they do not cancel."""
+        reference = next(self._passes(networks[:1], x))[2].double()  # (1, N, C)
+        offset = torch.zeros_like(reference[0])
+        square, aleatoric = torch.zeros_like(offset), torch.zeros_like(offset[:, 0])
+        for start, _, mean, extra in self._passes(networks, x):
+            w = weight[start : start + len(mean), None]  # (p, 1)
+            delta = mean.double() - reference  # (p, N, C)
+            offset += (w[..., None] * delta).sum(0)
+            square += (w[..., None] * delta.square()).sum(0)
+            aleatoric += (w * self.likelihood.aleatoric(mean.double(), extra)).sum(0)
+        average = reference[0] + offset
+        total = self.likelihood.total(average, aleatoric, (square - offset.square()).clamp(min=0))
+        return Predictive(average, total, aleatoric, (total - aleatoric).clamp(min=0))
+
+    @property
+    def _n_rows(self) -> int:
+        return max(1, self.memory // (16 * 8 * max(1, self.network.numbers_per_input)))
+
+    def _rows(self, x: Tensor) -> tuple[Tensor, ...]:
+        return tuple(torch.split(x, self._n_rows))
+
+    def _passes(self, networks: Tensor, x: Tensor) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
+        """First index, outputs, predictions (p, n, C) and own parameters of chunks of networks that fit the memory."""
+        n_parameters = self.network.layout.dim
+        n_chunk = max(1, self.memory // (8 * max(1, self.network.numbers_per_input) * max(1, len(x))))
+        with torch.no_grad():
+            for start in range(0, len(networks), n_chunk):
+                theta = networks[start : start + n_chunk]
+                output = self.network(theta[:, :n_parameters], x)
+                yield start, output, self.likelihood.mean(output), theta[:, n_parameters:]

@@ -1,0 +1,127 @@
+"""A network, a likelihood, a prior and data, as a target for the samplers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
+from pmcnet.bnn.likelihoods import Likelihood
+from pmcnet.bnn.network import Network
+from pmcnet.bnn.priors import GaussianPrior, Prior
+from pmcnet.errors import InputError
+from pmcnet.rng import Stream, standard_normal
+
+# A chunk of rows leaves room for at least this many networks at a time.
+_MIN_NETWORKS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class BayesianTarget:
+    """log pi(theta) = share * log p(theta) + sum_n log p(y_n | Phi(theta, x_n)), Eq. (target).
+
+    The flat vector holds the network's parameters and after them the likelihood's own.
+
+    Args:
+        network: Phi, for populations of parameter vectors.
+        likelihood: p(y | output).
+        x: inputs (N, ...).
+        y: one number per row (N,): the value, or the class from 0.
+        prior: on the network's parameters.
+        n_batches: B, how many mini-batches `factors()` makes of the rows, in their order.
+        memory: bytes that evaluations may use for temporaries.
+        share: power of the prior: 1, and 1 / B in a factor, so that factors sum to log pi.
+    """
+
+    network: Network
+    likelihood: Likelihood
+    x: Tensor
+    y: Tensor
+    prior: Prior = GaussianPrior()
+    n_batches: int = 1
+    memory: int = DEFAULT_MEMORY
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if len(self.x) != len(self.y) or len(self.x) == 0:
+            raise InputError(
+                f"x and y must have the same number of rows, at least one; got {len(self.x)}, {len(self.y)}."
+            )
+        if not self.x.is_floating_point() or not self.x.isfinite().all() or not self.y.isfinite().all():
+            raise InputError("x must be floating-point and x and y finite. Fill or drop missing values first.")
+        if not 1 <= self.n_batches <= len(self.x):
+            raise InputError(f"n_batches must lie between 1 and the {len(self.x)} rows; got {self.n_batches}.")
+
+    @property
+    def n_parameters(self) -> int:
+        """Parameters of the network."""
+        return self.network.layout.dim
+
+    @property
+    def dim(self) -> int:
+        """Parameters of network and likelihood together."""
+        return self.n_parameters + self.likelihood.n_extra
+
+    @property
+    def bytes_per_point(self) -> int:
+        """Temporaries of one network on a chunk of rows."""
+        return self._bytes_per_row * min(len(self.x), self._n_rows) + 8 * self.dim
+
+    @property
+    def _bytes_per_row(self) -> int:
+        return self.x.element_size() * max(1, self.network.numbers_per_input)
+
+    @property
+    def _n_rows(self) -> int:
+        return max(1, self.memory // (self._bytes_per_row * _MIN_NETWORKS))
+
+    def parts(self, theta: Tensor) -> tuple[Tensor, Tensor]:
+        """The network's parameters (..., n_parameters) and the likelihood's (..., n_extra)."""
+        return theta[..., : self.n_parameters], theta[..., self.n_parameters :]
+
+    def log_prior(self, theta: Tensor) -> Tensor:
+        """Log p(theta), with its constant: (n, D) -> (n,)."""
+        weights, extra = self.parts(theta)
+        return self.prior.log_prob(weights, self.network.layout) + self.likelihood.log_prior(extra)
+
+    def log_likelihood(self, theta: Tensor) -> Tensor:
+        """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
+        return torch.stack([self._rows_log_likelihood(theta, x, y) for x, y in self._row_chunks()]).sum(0)
+
+    def log_density(self, theta: Tensor) -> Tensor:
+        """Log pi: (n, D) -> (n,), float64."""
+        return self.share * self.log_prior(theta).double() + self.log_likelihood(theta)
+
+    def value_and_score(self, theta: Tensor) -> ValueAndScore:
+        """Log pi and its gradient, one chunk of rows after the other."""
+        value, score = self._differentiated(lambda t: self.share * self.log_prior(t).double(), theta)
+        for x, y in self._row_chunks():
+            more = self._differentiated(lambda t, x=x, y=y: self._rows_log_likelihood(t, x, y), theta)  # type: ignore[misc]
+            value, score = value + more.value, score + more.score
+        return ValueAndScore(value, score)
+
+    def hessian(self, theta: Tensor) -> Tensor:
+        """Second derivatives of log pi: (n, D, D)."""
+        return FunctionTarget(self.log_density, self.dim).hessian(theta)
+
+    def factors(self) -> Sequence["BayesianTarget"]:
+        """B mini-batches of the rows, each with its share of the prior."""
+        pairs = zip(self.x.tensor_split(self.n_batches), self.y.tensor_split(self.n_batches), strict=True)
+        return [replace(self, x=x, y=y, n_batches=1, share=self.share / self.n_batches) for x, y in pairs]
+
+    def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
+        """`n_draws` points from the prior from each stream: (len(sources), n_draws, D)."""
+        weights = self.prior.sample(sources, n_draws, self.network.layout, like=self.x)
+        noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.x)
+        return torch.cat([weights, self.likelihood.from_normal(noise)], dim=-1)
+
+    def _row_chunks(self) -> Sequence[tuple[Tensor, Tensor]]:
+        return list(zip(torch.split(self.x, self._n_rows), torch.split(self.y, self._n_rows), strict=True))
+
+    def _rows_log_likelihood(self, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        weights, extra = self.parts(theta)
+        return self.likelihood.log_prob(self.network(weights, x), y, extra).sum(-1, dtype=torch.float64)
+
+    def _differentiated(self, function: Callable[[Tensor], Tensor], theta: Tensor) -> ValueAndScore:
+        return FunctionTarget(function, self.dim).value_and_score(theta)

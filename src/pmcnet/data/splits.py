@@ -1,0 +1,105 @@
+"""Training, validation and test rows: one seeded permutation, cut in three.
+
+With p = RandomState(seed).permutation(N), validation takes the first n_val rows of p, test the next n_test and training
+the rest, each in the order of p. This is the rule by which the paper's rows were drawn.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pmcnet.data.catalogue import load
+from pmcnet.data.table import Split, Table
+from pmcnet.errors import InputError
+from pmcnet.rng import check_seed
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitSettings:
+    """What determines a split of a given table."""
+
+    seed: int
+    n_val: int
+    n_test: int
+
+
+PAPER_SPLITS: Mapping[str, SplitSettings] = MappingProxyType(
+    {
+        "ionosphere": SplitSettings(seed=7, n_val=70, n_test=71),
+        "glass": SplitSettings(seed=3, n_val=43, n_test=43),
+        "wine": SplitSettings(seed=1, n_val=36, n_test=36),
+    }
+)
+
+
+class Sizes(NamedTuple):
+    """Rows of each part."""
+
+    n_train: int
+    n_val: int
+    n_test: int
+
+
+def default_sizes(n_rows: int) -> Sizes:
+    """6:2:2, rounded as the paper's sizes are: training down, then the rest halved, an odd row to the test set."""
+    n_train = n_rows * 6 // 10
+    n_val = (n_rows - n_train) // 2
+    return Sizes(n_train, n_val, n_rows - n_train - n_val)
+
+
+def split(table: Table, *, seed: int, n_val: int | None = None, n_test: int | None = None) -> Split:
+    """Cut a table in three by the paper's rule.
+
+    Args:
+        table: At least one row more than n_val + n_test.
+        seed: Of the permutation, below 2**32 (numpy's RandomState takes no more).
+        n_val: Validation rows, 0 for none; by default the 2 of 6:2:2.
+        n_test: Test rows, 0 for none; by default the 2 of 6:2:2.
+    """
+    n_rows = len(table.x)
+    if len(table.y) != n_rows:
+        raise InputError(f"{table.name} has {n_rows} rows in x and {len(table.y)} in y. Give one y for each row of x.")
+    default = default_sizes(n_rows)
+    n_val = default.n_val if n_val is None else n_val
+    n_test = default.n_test if n_test is None else n_test
+    _check_sizes(table.name, n_rows, n_val, n_test)
+    order = _permutation(n_rows, seed)  # (N,)
+    val, test, train = np.split(order, [n_val, n_val + n_test])
+    x, y = table.x, table.y
+    return Split(x[train], y[train], x[val], y[val], x[test], y[test])
+
+
+def paper_split(name: str) -> Split:
+    """The rows the paper trained, validated and tested on.
+
+    Args:
+        name: One of `PAPER_SPLITS`.
+    """
+    if name not in PAPER_SPLITS:
+        known = ", ".join(PAPER_SPLITS)
+        raise InputError(f"the paper's split of {name!r} is unknown; those of {known} are known. Use split(...).")
+    settings = PAPER_SPLITS[name]
+    return split(load(name), seed=settings.seed, n_val=settings.n_val, n_test=settings.n_test)
+
+
+def _permutation(n_rows: int, seed: int) -> NDArray[np.int64]:
+    if check_seed(seed) >= 1 << 32:
+        raise InputError(f"the seed of a split must be below 2**32; got {seed}. Use a smaller one.")
+    # the legacy generator, because the paper's rows came from it; its stream is frozen by numpy
+    order = np.random.RandomState(seed).permutation(n_rows)
+    return order.astype(np.int64)
+
+
+def _check_sizes(name: str, n_rows: int, n_val: int, n_test: int) -> None:
+    for part, n in (("n_val", n_val), ("n_test", n_test)):
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise InputError(f"{part} must be a whole number of rows, 0 or more; got {n!r}.")
+    if n_val + n_test >= n_rows:
+        raise InputError(
+            f"{name} has {n_rows} rows; n_val={n_val} and n_test={n_test} leave none for training. "
+            f"Together they must be at most {max(n_rows - 1, 0)}."
+        )

@@ -1,0 +1,63 @@
+"""The paper's algorithm as a way to fit a network: start, T steps, posterior of the last step's draws."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pmcnet import ais
+from pmcnet.ais.run import Keep, Observer
+from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.methods.adam import Progress
+from pmcnet.methods.starts import Restarts, Rows, Start
+
+
+class Fit(NamedTuple):
+    """What a method leaves: the posterior and the steps that led to it."""
+
+    posterior: ParticlePosterior
+    history: tuple[ais.StepRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PMCMethod:
+    """Population Monte Carlo on a network's posterior.
+
+    Args:
+        algorithm: one of `ais.VARIANTS` or any other `ais.PMC`.
+        n_proposals: M.
+        n_steps: T.
+        sigma: standard deviation of the first proposals.
+        start: where their means begin.
+        keep: whose draws form the posterior; the paper's J = MK draws are those of the "last" step.
+    """
+
+    algorithm: ais.PMC = ais.pmcnet
+    n_proposals: int = 50
+    n_steps: int = 50
+    sigma: float = 0.1
+    start: Start = Restarts()
+    keep: Keep = "last"
+
+    def fit(
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        observers: Iterable[Observer] = (),
+        progress: Progress | None = None,
+    ) -> Fit:
+        """Start, run, return the posterior.
+
+        Args:
+            target: the posterior to sample.
+            seed: decides everything random.
+            validation: rows by which starting networks keep their best epoch.
+            observers: called with (state, info) after each step.
+            progress: told after each epoch of the start.
+        """
+        loc = self.start(target, self.n_proposals, seed=seed, validation=validation, progress=progress)
+        state = self.algorithm.init(loc, sigma=self.sigma, seed=seed)
+        result = ais.run(self.algorithm, target, state, n_steps=self.n_steps, keep=self.keep, observers=observers)
+        posterior = ParticlePosterior(target.network, target.likelihood, result.samples, target.memory)
+        return Fit(posterior, result.history)

@@ -1,0 +1,81 @@
+"""Where the proposals of a sampler begin: M trained networks, or one with noise around it.
+
+The paper starts from the ADAM-MLE solution and does not say how M means come from it; both ways are offered.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from pmcnet.bnn import BayesianTarget
+from pmcnet.errors import InputError
+from pmcnet.methods.adam import Adam, Progress, default_start
+from pmcnet.rng import standard_normal, stream
+
+Rows = tuple[Tensor, Tensor]
+
+
+class Start(Protocol):
+    """M starting points."""
+
+    def __call__(
+        self,
+        target: BayesianTarget,
+        n: int,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+    ) -> Tensor:
+        """Points (n, D) for the target."""
+        ...
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """M runs of Adam from M random starts, as one batch."""
+
+    adam: Adam = Adam()
+
+    def __call__(
+        self,
+        target: BayesianTarget,
+        n: int,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+    ) -> Tensor:
+        """The optimum of each run."""
+        start = default_start(target, [stream(seed, 0, block) for block in range(n)])
+        return self.adam.minimise(target, start, seed=seed, validation=validation, progress=progress).theta
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """One run of Adam, or the solution given, plus scale * N(0, I)."""
+
+    scale: float = 0.1
+    adam: Adam = Adam()
+    solution: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if not self.scale >= 0:
+            raise InputError(f"scale must not be negative; got {self.scale}.")
+
+    def __call__(
+        self,
+        target: BayesianTarget,
+        n: int,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+    ) -> Tensor:
+        """The optimum of one run with n different noises."""
+        solution = self.solution
+        if solution is None:
+            (solution,) = Restarts(self.adam)(target, 1, seed=seed, validation=validation, progress=progress)
+        noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.x)
+        return solution.to(target.x) + self.scale * noise

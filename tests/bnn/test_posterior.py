@@ -1,0 +1,106 @@
+import math
+
+import pytest
+import torch
+
+from pmcnet.ais import WeightedSamples
+from pmcnet.bnn import MLP, Bernoulli, Categorical, Gaussian, LearnedGaussian, ParticlePosterior
+from pmcnet.errors import InputError
+
+GENERATOR = torch.Generator().manual_seed(0)
+X = torch.randn(9, 3, generator=GENERATOR, dtype=torch.float64)
+
+
+def posterior(likelihood, sizes=(3, 4, 1), n=12, memory=1 << 30) -> ParticlePosterior:
+    network = MLP(sizes)
+    generator = torch.Generator().manual_seed(1)
+    theta = torch.randn(3, n // 3, network.layout.dim + likelihood.n_extra, generator=generator, dtype=torch.float64)
+    log_weight = torch.randn(3, n // 3, generator=generator, dtype=torch.float64) - 500
+    log_weight[0, 0] = -math.inf
+    return ParticlePosterior(network, likelihood, WeightedSamples(theta, log_weight), memory)
+
+
+def by_hand(p: ParticlePosterior):
+    weight = p.samples.weight.flatten()
+    means = p.likelihood.mean(p.network(p.theta[:, : p.network.layout.dim], X))  # (J, N, C)
+    return weight, means
+
+
+@pytest.mark.parametrize(("likelihood", "sizes"), [(Bernoulli(), (3, 4, 1)), (Categorical(3), (3, 4, 3))])
+def test_class_prediction_is_the_weighted_average_with_its_entropies(likelihood, sizes):
+    p = posterior(likelihood, sizes)
+    weight, means = by_hand(p)
+    average = (weight[:, None, None] * means).sum(0)
+    got = p.predict(X)
+    torch.testing.assert_close(got.mean, average)
+    total = -(average * average.log()).sum(-1)
+    aleatoric = (weight[:, None] * -(means * means.log()).sum(-1)).sum(0)
+    torch.testing.assert_close(got.total, total)
+    torch.testing.assert_close(got.aleatoric, aleatoric)
+    torch.testing.assert_close(got.epistemic, total - aleatoric)
+    assert (got.epistemic >= 0).all()
+
+
+def test_regression_prediction_obeys_the_law_of_total_variance():
+    p = posterior(LearnedGaussian())
+    weight, means = by_hand(p)
+    noise = p.theta[:, -1].exp().square()
+    average = (weight[:, None] * means[..., 0]).sum(0)
+    variance = (weight[:, None] * (means[..., 0] - average).square()).sum(0)
+    got = p.predict(X)
+    torch.testing.assert_close(got.mean[:, 0], average)
+    torch.testing.assert_close(got.epistemic, variance)
+    torch.testing.assert_close(got.aleatoric, (weight * noise).sum().expand(9))
+    torch.testing.assert_close(got.total, got.aleatoric + got.epistemic)
+
+
+@pytest.mark.parametrize("memory", [1, 3000, 20_000])
+@pytest.mark.parametrize("likelihood", [Bernoulli(), LearnedGaussian()])
+def test_predictions_do_not_depend_on_memory(likelihood, memory):
+    whole, small = posterior(likelihood), posterior(likelihood, memory=memory)
+    torch.testing.assert_close(small.predict(X), whole.predict(X))
+    torch.testing.assert_close(small.draws(X, n_passes=20, seed=0), whole.draws(X, n_passes=20, seed=0))
+    y = torch.ones(9, dtype=torch.float64)
+    torch.testing.assert_close(small.log_predictive(X, y), whole.log_predictive(X, y))
+
+
+def test_draws_are_predictions_of_resampled_networks():
+    p = posterior(Bernoulli())
+    networks = p.resample(50, seed=3)
+    expected = p.likelihood.mean(p.network(networks, X))
+    torch.testing.assert_close(p.draws(X, n_passes=50, seed=3), expected)
+
+
+def test_average_of_many_draws_approaches_the_prediction():
+    p = posterior(Bernoulli())
+    draws = p.draws(X, n_passes=20_000, seed=0)
+    error = draws.std(0) / 20_000**0.5
+    assert ((draws.mean(0) - p.predict(X).mean).abs() < 5 * error + 1e-12).all()
+
+
+def test_log_predictive_is_the_log_of_the_averaged_density():
+    p = posterior(Gaussian(0.5))
+    weight, means = by_hand(p)
+    y = torch.linspace(-1, 1, 9, dtype=torch.float64)
+    density = torch.distributions.Normal(means[..., 0], 0.5).log_prob(y).exp()
+    torch.testing.assert_close(p.log_predictive(X, y), (weight[:, None] * density).sum(0).log())
+
+
+def test_equal_weights_count_each_network_once():
+    p = posterior(Bernoulli())
+    _, means = by_hand(p)
+    equal = p.equally_weighted()
+    torch.testing.assert_close(equal.predict(X).mean, means.mean(0))
+    assert equal.ess == pytest.approx(12)
+    assert p.ess < 12
+
+
+def test_posterior_carries_the_diagnostics_of_its_weights():
+    p = posterior(Bernoulli())
+    assert (p.ess, p.khat, p.log_evidence) == (p.samples.ess, p.samples.khat, p.samples.log_evidence)
+    assert p.verdict == p.samples.verdict
+
+
+def test_at_least_one_pass_is_needed():
+    with pytest.raises(InputError, match="n_passes must be at least 1"):
+        posterior(Bernoulli()).draws(X, n_passes=0)
