@@ -1,0 +1,5 @@
+"""`python -m pmcnet` is `pmcnet`."""
+
+from pmcnet.cli import main
+
+main()

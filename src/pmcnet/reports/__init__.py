@@ -1,0 +1,9 @@
+"""Tables and figures, rendered from plain JSON data and never from live objects.
+
+Import the part you need, so that text never waits for matplotlib:
+
+    from pmcnet.reports import tables     # plain, rich_table, markdown
+    from pmcnet.reports import figures    # roc, roc_grid, metric_by_step, histograms, confusion
+"""
+
+__all__: list[str] = []
