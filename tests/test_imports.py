@@ -8,6 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "src" / "pmcnet"
 
 ROWS = [
+    {"__main__"},
     {"cli"},
     {"experiments"},
     {"estimators", "reports", "tune"},

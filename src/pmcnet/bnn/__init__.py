@@ -1,5 +1,6 @@
 """Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
 
+from pmcnet.bnn.curvature import GaussNewtonTarget
 from pmcnet.bnn.likelihoods import (
     Bernoulli,
     Categorical,
@@ -19,6 +20,7 @@ __all__ = [
     "BayesianTarget",
     "Bernoulli",
     "Categorical",
+    "GaussNewtonTarget",
     "Gaussian",
     "GaussianPrior",
     "GeneralisedGaussian",

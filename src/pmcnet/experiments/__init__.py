@@ -19,12 +19,20 @@ class Experiment(NamedTuple):
     settings: control.Settings | shallow.Settings
 
 
+# What the paper does not give, the spread of the first proposals and whether the starting networks stop early, was
+# chosen on validation rows (accuracy, then NLL) among sigma in {0.01, 0.03, 0.1, 0.3, 1}, with seeds that are not reported.
+ON_VALIDATION = {
+    "ionosphere": shallow.Settings(sigma=1.0, early_stopping=False),
+    "wine": shallow.Settings(sigma=0.01),
+    "glass": shallow.Settings(sigma=0.01),
+}
+
 EXPERIMENTS = {
     "control-sizes": Experiment("PMCnet on 50, 400 and 1600 control rows", control.run_sizes, control.Settings()),
     "control-variants": Experiment("PMCnet and four variants on control", control.run_variants, control.Settings()),
-    "ionosphere": Experiment("Ionosphere, 33-5-1", partial(shallow.run, "ionosphere"), shallow.Settings()),
-    "wine": Experiment("Wine, 13-3-3", partial(shallow.run, "wine"), shallow.Settings()),
-    "glass": Experiment("Glass, 9-10-6", partial(shallow.run, "glass"), shallow.Settings()),
+    "ionosphere": Experiment("Ionosphere, 33-5-1", partial(shallow.run, "ionosphere"), ON_VALIDATION["ionosphere"]),
+    "wine": Experiment("Wine, 13-3-3", partial(shallow.run, "wine"), ON_VALIDATION["wine"]),
+    "glass": Experiment("Glass, 9-10-6", partial(shallow.run, "glass"), ON_VALIDATION["glass"]),
 }
 
 
@@ -44,7 +52,16 @@ def reproduce(name: str, *, quick: bool, device: str, say: Say, n_seeds: int | N
     settings = experiment.settings.quick() if quick else experiment.settings
     if n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
-    return experiment.run(settings=settings, device=torch.device(device), say=say)
+    return experiment.run(settings=settings, device=_device(device), say=say)
+
+
+def _device(name: str) -> torch.device:
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError(f"device {name!r} cannot be used here; use cpu, or cuda where torch finds a GPU.") from error
+    return device
 
 
 __all__ = ["EXPERIMENTS", "Experiment", "reproduce"]

@@ -25,6 +25,7 @@ class Settings:
         n_steps: T.
         n_tuning_steps: T while the prior variance is searched.
         sigma: standard deviation of the first proposals, which the paper does not give.
+        early_stopping: whether starting networks keep their best validation epoch or their last.
         jitter: spread of the means around one solution, for that start.
         n_seeds: repetitions.
         n_epochs: of Adam at the start.
@@ -36,7 +37,8 @@ class Settings:
     n_draws: int = 100
     n_steps: int = 50
     n_tuning_steps: int = 70
-    sigma: float = 0.1
+    sigma: float = 0.01
+    early_stopping: bool = True
     jitter: float = 0.1
     n_seeds: int = 5
     n_epochs: int = 500
@@ -73,7 +75,8 @@ def search_prior(problem: Problem, settings: Settings, say: Say) -> Record:
     assert problem.validation is not None
     x, y = problem.validation
     start = settings.starts()["restarts"]
-    loc = start(problem.target(1.0), settings.n_proposals, seed=TUNING_SEED, validation=problem.validation)
+    held_out = problem.validation if settings.early_stopping else None
+    loc = start(problem.target(1.0), settings.n_proposals, seed=TUNING_SEED, validation=held_out)
     state = settings.algorithm.init(loc, sigma=settings.sigma, seed=TUNING_SEED)
 
     def loss(variance: float) -> float:
@@ -102,7 +105,8 @@ def one_run(problem: Problem, target: BayesianTarget, settings: Settings, kind: 
     by_step = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=settings.n_passes)
     observers = [by_step] if kind == "restarts" and seed == 0 else []
     method = settings.method(settings.starts()[kind])
-    fit = method.fit(target, seed=seed, validation=problem.validation, observers=observers)
+    held_out = problem.validation if settings.early_stopping else None
+    fit = method.fit(target, seed=seed, validation=held_out, observers=observers)
     equal = score(fit.posterior.equally_weighted(), *problem.test, n_passes=settings.n_passes)
     record = {
         "start": kind,

@@ -105,6 +105,7 @@ def save(figure: Figure, path: Path | str) -> Path:
     """Write `figure` in the format its suffix names, making the folder if needed, and return the path."""
     path = checked_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
+    figure.draw_without_rendering()  # square panels move in the first layout; the second, on saving, is right
     if path.suffix.lower() == ".png":
         figure.savefig(path, format="png", dpi=PNG_DPI)
         return path

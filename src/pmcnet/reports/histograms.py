@@ -78,7 +78,7 @@ def _panel(ax: Axes, draws: Array) -> None:
     ax.set(xlim=(-0.02, 1.02), xticks=(0, 0.5, 1))
     mean, std = float(draws.mean()), float(draws.std())
     if std**2 <= _LEAST_VARIANCE:
-        ax.axvline(mean, color=canvas.ACCENT, linewidth=2.5)
+        ax.axvline(mean, color=canvas.INK, linewidth=2.5)
         ax.set(ylim=(0, 1), yticks=())
         _note(ax, f"all draws agree\non {mean:.3f}", 0 if mean > 0.5 else 2)
         return
@@ -88,7 +88,7 @@ def _panel(ax: Axes, draws: Array) -> None:
     tallest = float(heights.max())
     ax.set_ylim(0, 1.1 * max(tallest, _overlay(ax, draws, tallest)))
     emptiest = int(np.argmin([third.max() for third in np.array_split(heights, 3)]))
-    _note(ax, f"mean {mean:.3f}\nstd {std:.3f}", emptiest)
+    _note(ax, f"mean {mean:.3f}\nstd {std:.2g}", emptiest)
 
 
 def _edges(std: float) -> Array:

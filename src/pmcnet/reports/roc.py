@@ -80,7 +80,7 @@ def _panel(ax: Axes, curve: Curve) -> None:
         ax.fill_between(curve.grid, low, high, color=_SHADES[level], linewidth=0)
     ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
     ax.plot(curve.grid, curve.mean, color=canvas.ACCENT, linewidth=2)
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), aspect="equal")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1)
     ax.text(0.98, 0.05, f"AUC {curve.auc:.3f}", ha="right", size=canvas.PANEL_SIZE, color=canvas.INK)
 
 

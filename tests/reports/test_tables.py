@@ -1,0 +1,117 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from pmcnet.errors import InputError
+from pmcnet.reports import tables
+
+AUC = {"mean": 0.9231, "std": 0.0283, "spread": 0.0041, "paper": [0.9112, 0.0305]}
+ACCURACY = {"mean": 0.8765, "std": 0.0123, "spread": 0.0077, "paper": [0.8650, 0.0214]}
+BARE = {"mean": 0.7001, "std": None, "spread": None, "paper": None}
+TABLE = {
+    "title": "Ionosphere",
+    "columns": ["auc", "accuracy"],
+    "rows": [
+        {"label": "PMCnet", "cells": {"auc": AUC, "accuracy": ACCURACY}, "note": "10 seeds"},
+        {"label": "Adam", "cells": {"auc": BARE, "accuracy": None}, "note": ""},
+    ],
+    "caption": "1000 draws.",
+}
+
+
+def terminal(table):
+    console = Console(file=io.StringIO(), width=200)
+    console.print(tables.rich_table(table))
+    return console.file.getvalue()
+
+
+WAYS = {"plain": tables.plain, "markdown": tables.markdown, "rich": terminal}
+
+
+def with_cell(**change):
+    return TABLE | {"rows": [{"label": "x", "cells": {"auc": AUC | change}}]}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_table_shows_everything_asked_for(way):
+    text = WAYS[way](TABLE)
+    for words in [
+        "Ionosphere",
+        "mean (std over draws) ± spread over seeds",
+        "PMCnet",
+        "0.9231 (0.0283) ± 0.0041",
+        "paper 0.9112 (0.0305)",
+        "0.8765 (0.0123) ± 0.0077",
+        "paper 0.8650 (0.0214)",
+        "10 seeds",
+        "1000 draws.",
+    ]:
+        assert words in text, words
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_table_shows_none_as_a_dash(way):
+    text = WAYS[way](TABLE)
+    assert "0.7001 (-) ± -" in text
+    assert "paper -" in text
+    assert "None" not in text
+
+
+def test_markdown_has_a_column_per_metric_and_label_and_note():
+    lines = [line for line in tables.markdown(TABLE).splitlines() if line.startswith("|")]
+    assert len(lines) == 4
+    assert {line.count("|") for line in lines} == {5}
+    assert lines[-1].split("|")[3].strip() == "-"
+
+
+def test_markdown_without_notes_has_no_note_column():
+    lines = [line for line in tables.markdown(with_cell()).splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in lines} == {4}
+
+
+def test_markdown_escapes_bars():
+    table = TABLE | {"rows": [{"label": "a|b", "cells": {}}]}
+    assert "a\\|b" in tables.markdown(table)
+
+
+def test_plain_columns_line_up():
+    lines = tables.plain(TABLE).splitlines()
+    header = next(line for line in lines if "accuracy" in line)
+    ours = next(line for line in lines if line.startswith("PMCnet"))
+    paper = lines[lines.index(ours) + 1]
+    assert header.index("accuracy") == ours.index("0.8765") == paper.index("paper 0.8650")
+
+
+def test_rich_table_does_not_read_markup():
+    assert "[red]x" in terminal(TABLE | {"rows": [{"label": "[red]x", "cells": {}}]})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "-"), (0, "0.0000"), (0.5, "0.5000"), (-12.34567, "-12.3457"), (1234.56, "1234.6"), (1.2e-6, "1.2e-06")],
+)
+def test_number_is_short_at_every_size(value, text):
+    assert tables.number(value) == text
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_table_refuses_nan(way):
+    with pytest.raises(InputError, match="must not be NaN"):
+        WAYS[way](with_cell(mean=float("nan")))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_table_without_rows_is_a_header(way):
+    assert "accuracy" in WAYS[way](TABLE | {"rows": []})
+
+
+def test_table_refuses_missing_keys_and_unknown_cells():
+    with pytest.raises(InputError, match="key 'columns'"):
+        tables.plain({"title": "t", "rows": []})
+    with pytest.raises(InputError, match="no column"):
+        tables.plain(TABLE | {"columns": ["auc"]})
+
+
+def test_table_leaves_out_an_absent_caption():
+    assert tables.plain(TABLE | {"caption": None}).rstrip().endswith("---")
