@@ -9,10 +9,9 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
-from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
 from pmcnet.ais.proposals import Proposals
-from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import Target
 from pmcnet.errors import InputError
 
@@ -41,7 +40,7 @@ class StepRecord(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Result:
+class Result(Judged):
     """What a run leaves: weighted draws, the state to go on from, and the history.
 
     `stopped` says why it ended: "steps", "ess" or "time".
@@ -51,31 +50,6 @@ class Result:
     state: PMCState
     history: tuple[StepRecord, ...]
     stopped: Stop
-
-    @property
-    def log_evidence(self) -> float:
-        """Log Z of the kept draws."""
-        return self.samples.log_evidence
-
-    @property
-    def log_evidence_error(self) -> float:
-        """Standard error of `log_evidence`."""
-        return self.samples.log_evidence_error
-
-    @property
-    def ess(self) -> float:
-        """Effective number of the kept draws."""
-        return self.samples.ess
-
-    @property
-    def khat(self) -> float:
-        """Pareto index of the kept weights."""
-        return self.samples.khat
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the kept draws can stand for the target, and why."""
-        return self.samples.verdict
 
 
 def run(

@@ -100,3 +100,34 @@ class WeightedSamples(NamedTuple):
     @property
     def _flat_theta(self) -> Tensor:
         return self.theta.flatten(0, -2).double()
+
+
+class Judged:
+    """Anything made of weighted draws: their diagnostics are its own."""
+
+    samples: WeightedSamples
+
+    @property
+    def ess(self) -> float:
+        """Effective number of draws."""
+        return self.samples.ess
+
+    @property
+    def khat(self) -> float:
+        """Pareto index of the weights' tail."""
+        return self.samples.khat
+
+    @property
+    def log_evidence(self) -> float:
+        """log Z."""
+        return self.samples.log_evidence
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Standard error of `log_evidence`; to be trusted where the verdict is."""
+        return self.samples.log_evidence_error
+
+    @property
+    def verdict(self) -> diagnostics.Verdict:
+        """Whether the draws can stand for the target, and why."""
+        return self.samples.verdict

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pmcnet.ais.diagnostics import Verdict
-from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood
 from pmcnet.bnn.network import Network
@@ -30,7 +29,7 @@ class Predictive(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParticlePosterior:
+class ParticlePosterior(Judged):
     """Weighted parameter vectors of a network.
 
     Args:
@@ -54,26 +53,6 @@ class ParticlePosterior:
     def log_weight(self) -> Tensor:
         """Unnormalised log-weights (J,)."""
         return self.samples.log_weight.flatten()
-
-    @property
-    def ess(self) -> float:
-        """Effective number of networks."""
-        return self.samples.ess
-
-    @property
-    def khat(self) -> float:
-        """Pareto index of the weights."""
-        return self.samples.khat
-
-    @property
-    def log_evidence(self) -> float:
-        """log Z."""
-        return self.samples.log_evidence
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the networks can stand for the posterior, and why."""
-        return self.samples.verdict
 
     def resample(self, n: int, seed: int) -> Tensor:
         """`n` equally weighted parameter vectors (n, D)."""

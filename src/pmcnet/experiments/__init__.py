@@ -19,20 +19,22 @@ class Experiment(NamedTuple):
     settings: control.Settings | shallow.Settings
 
 
-# What the paper does not give, the spread of the first proposals and whether the starting networks stop early, was
-# chosen on validation rows (accuracy, then NLL) among sigma in {0.01, 0.03, 0.1, 0.3, 1}, with seeds that are not reported.
-ON_VALIDATION = {
-    "ionosphere": shallow.Settings(sigma=1.0, early_stopping=False),
+# The paper does not give the spread of the first proposals. Its published scripts use 0.1 for Ionosphere and 0.05 for
+# Glass; for Wine it was chosen on validation rows among 0.01, 0.03, 0.1, 0.3 and 1, with seeds that are not reported.
+SHALLOW = {
+    "ionosphere": shallow.Settings(sigma=0.1, n_epochs=200),
     "wine": shallow.Settings(sigma=0.01),
-    "glass": shallow.Settings(sigma=0.01),
+    "glass": shallow.Settings(sigma=0.05),
 }
 
 EXPERIMENTS = {
     "control-sizes": Experiment("PMCnet on 50, 400 and 1600 control rows", control.run_sizes, control.Settings()),
-    "control-variants": Experiment("PMCnet and four variants on control", control.run_variants, control.Settings()),
-    "ionosphere": Experiment("Ionosphere, 33-5-1", partial(shallow.run, "ionosphere"), ON_VALIDATION["ionosphere"]),
-    "wine": Experiment("Wine, 13-3-3", partial(shallow.run, "wine"), ON_VALIDATION["wine"]),
-    "glass": Experiment("Glass, 9-10-6", partial(shallow.run, "glass"), ON_VALIDATION["glass"]),
+    "control-variants": Experiment(
+        "PMCnet and four variants on control", control.run_variants, control.Settings(n_epochs=30)
+    ),
+    "ionosphere": Experiment("Ionosphere, 33-5-1", partial(shallow.run, "ionosphere"), SHALLOW["ionosphere"]),
+    "wine": Experiment("Wine, 13-3-3", partial(shallow.run, "wine"), SHALLOW["wine"]),
+    "glass": Experiment("Glass, 9-10-6", partial(shallow.run, "glass"), SHALLOW["glass"]),
 }
 
 

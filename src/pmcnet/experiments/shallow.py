@@ -25,7 +25,6 @@ class Settings:
         n_steps: T.
         n_tuning_steps: T while the prior variance is searched.
         sigma: standard deviation of the first proposals, which the paper does not give.
-        early_stopping: whether starting networks keep their best validation epoch or their last.
         jitter: spread of the means around one solution, for that start.
         n_seeds: repetitions.
         n_epochs: of Adam at the start.
@@ -37,8 +36,7 @@ class Settings:
     n_draws: int = 100
     n_steps: int = 50
     n_tuning_steps: int = 70
-    sigma: float = 0.01
-    early_stopping: bool = True
+    sigma: float = 0.1
     jitter: float = 0.1
     n_seeds: int = 5
     n_epochs: int = 500
@@ -75,8 +73,7 @@ def search_prior(problem: Problem, settings: Settings, say: Say) -> Record:
     assert problem.validation is not None
     x, y = problem.validation
     start = settings.starts()["restarts"]
-    held_out = problem.validation if settings.early_stopping else None
-    loc = start(problem.target(1.0), settings.n_proposals, seed=TUNING_SEED, validation=held_out)
+    loc = start(problem.target(1.0), settings.n_proposals, seed=TUNING_SEED, validation=problem.validation)
     state = settings.algorithm.init(loc, sigma=settings.sigma, seed=TUNING_SEED)
 
     def loss(variance: float) -> float:
@@ -105,8 +102,7 @@ def one_run(problem: Problem, target: BayesianTarget, settings: Settings, kind: 
     by_step = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=settings.n_passes)
     observers = [by_step] if kind == "restarts" and seed == 0 else []
     method = settings.method(settings.starts()[kind])
-    held_out = problem.validation if settings.early_stopping else None
-    fit = method.fit(target, seed=seed, validation=held_out, observers=observers)
+    fit = method.fit(target, seed=seed, validation=problem.validation, observers=observers)
     equal = score(fit.posterior.equally_weighted(), *problem.test, n_passes=settings.n_passes)
     record = {
         "start": kind,
@@ -158,5 +154,6 @@ def _table(name: str, runs: list[Record], prior: Record) -> Record:
         rows.append(table.row(f"PMCnet, {kind}", chosen, columns, published))
         equal = [run["equal_weights"] for run in chosen]
         rows.append(table.row(f"PMCnet, {kind}, equal weights", equal, columns, published))
-    caption = f"Prior variance {prior['variance']:.4g} ({prior['source']}). Class 0 is the positive class."
+    edge = "" if prior.get("bracketed", True) else ", at an end of the range"
+    caption = f"Prior variance {prior['variance']:.4g} ({prior['source']}{edge}). Class 0 is the positive class."
     return {"title": name.capitalize(), "columns": columns, "rows": rows, "caption": caption}

@@ -26,13 +26,17 @@ _GAP = "  "
 
 
 def plain(table: Mapping[str, Any]) -> str:
-    """Return fixed-width text: two lines per row, ours and under it the paper's."""
+    """Return fixed-width text: ours, under it the paper's, and under both the row's note."""
     header, rows = _content(table)
-    lines = [[[name] for name in header], *([cell.splitlines() or [""] for cell in row] for row in rows)]
-    widths = [max(len(line) for row in lines for line in row[i]) for i in range(len(header))]
+    n_columns = 1 + len(table["columns"])
+    lines = [[[name] for name in header[:n_columns]]]
+    lines += [[cell.splitlines() or [""] for cell in row[:n_columns]] for row in rows]
+    widths = [max(len(line) for row in lines for line in row[i]) for i in range(n_columns)]
     rule = "-" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    blocks = ["\n".join(_fixed(row, widths)) for row in lines]
-    parts = [_text(table["title"]), HEADER, rule, blocks[0], rule, *blocks[1:], rule, _text(table.get("caption"))]
+    head, *blocks = ["\n".join(_fixed(row, widths)) for row in lines]
+    notes = [_GAP + row[n_columns] if row[n_columns:] and row[n_columns] else "" for row in rows]
+    body = [part for pair in zip(blocks, notes, strict=True) for part in pair]
+    parts = [_text(table["title"]), HEADER, rule, head, rule, *body, rule, _text(table.get("caption"))]
     return "\n".join(part for part in parts if part) + "\n"
 
 
