@@ -91,8 +91,18 @@ def test_equal_weights_count_each_network_once():
     _, means = by_hand(p)
     equal = p.equally_weighted()
     torch.testing.assert_close(equal.predict(X).mean, means.mean(0))
-    assert equal.ess == pytest.approx(12)
-    assert p.ess < 12
+    torch.testing.assert_close(equal.theta, p.theta)
+
+
+def test_equal_weights_are_never_called_trustworthy():
+    """Five thousand equal weights would have a perfect ESS; they were set equal, so it means nothing."""
+    network = MLP((3, 1))
+    theta = torch.randn(5000, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    samples = WeightedSamples(theta, 50 * theta[:, 0])
+    p = ParticlePosterior(network, Bernoulli(), samples)
+    assert p.verdict.status == "degenerate"
+    assert p.equally_weighted().verdict.status == "doubtful"
+    assert "an ensemble, not the posterior" in p.equally_weighted().verdict.reason
 
 
 def test_posterior_carries_the_diagnostics_of_its_weights():

@@ -11,9 +11,10 @@ import torch
 from pmcnet import ais, data, metrics
 from pmcnet.bnn import MLP, Bernoulli, ParticlePosterior
 from pmcnet.errors import InputError
-from pmcnet.experiments import EXPERIMENTS, reproduce
+from pmcnet.experiments import EXPERIMENTS, paper, reproduce
 from pmcnet.experiments.problem import paper_problem
 from pmcnet.experiments.scoring import score
+from pmcnet.methods import Jitter, PMCMethod
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,8 +54,8 @@ def test_problems_have_the_papers_networks_and_scaling(name, dim):
     assert not torch.allclose(problem.test[0].mean(0), torch.zeros(x.shape[1]).double(), atol=1e-3)
 
 
-def test_published_ionosphere_weights_give_the_published_adam_row():
-    """The paper's starting weights on its rows, each part scaled by itself as its code did: ADAM-MLE, exactly."""
+def published_ionosphere_weights() -> torch.Tensor:
+    """The paper's starting weights as a flat vector; skips the test where they are not at hand."""
     path = Path(os.environ.get("PMCNET_DATA", ROOT.parent / "shared" / "data")) / "paper_splits" / "ionosphere.npz"
     if not path.exists():
         pytest.skip(f"the published weights are not at hand: {path} is missing")
@@ -63,8 +64,12 @@ def test_published_ionosphere_weights_give_the_published_adam_row():
     weights = {key: torch.as_tensor(stored[key]).double() for key in names}
     w1, w2 = (weights[k] for k in names if k.startswith("init_W"))
     b1, b2 = (weights[k] for k in names if k.startswith("init_b"))
-    network = MLP((33, 5, 1))
-    theta = torch.cat([w1.mT.reshape(-1), b1.reshape(-1), w2.mT.reshape(-1), b2.reshape(-1)])
+    return torch.cat([w1.mT.reshape(-1), b1.reshape(-1), w2.mT.reshape(-1), b2.reshape(-1)])
+
+
+def test_published_ionosphere_weights_give_the_published_adam_row():
+    """The paper's starting weights on its rows, each part scaled by itself as its code did: ADAM-MLE, exactly."""
+    theta, network = published_ionosphere_weights(), MLP((33, 5, 1))
     split = data.standardise_each(data.paper_split("ionosphere"))
     x, label = torch.as_tensor(split.x_test), torch.as_tensor(split.y_test)
     samples = ais.WeightedSamples(theta[None], torch.zeros(1, dtype=torch.float64))
@@ -83,3 +88,15 @@ def test_score_of_a_perfect_network():
     assert scored["bma"]["accuracy"] == scored["per_draw"]["auc"]["mean"] == 1.0
     assert scored["confusion"] == [[2, 0], [0, 2]]
     assert scored["diagnostics"]["khat"] is None  # one draw has no tail
+
+
+@pytest.mark.slow
+def test_pmcnet_from_the_published_weights_gives_the_published_row():
+    """Jitter 0.1 around the paper's own solution, five seeds: accuracy and AUC within one reported std."""
+    problem = paper_problem("ionosphere", torch.device("cpu"))
+    method = PMCMethod(start=Jitter(0.1, solution=published_ionosphere_weights()))
+    target = problem.target(paper.PRIOR_VARIANCE["ionosphere"])
+    scored = [score(method.fit(target, seed=seed).posterior, *problem.test)["per_draw"] for seed in range(5)]
+    for name in ("accuracy", "auc"):
+        mean, std = paper.SHALLOW["ionosphere"][name]
+        assert sum(s[name]["mean"] for s in scored) / 5 >= mean - std

@@ -51,17 +51,25 @@ class Proposals(NamedTuple):
         per_proposal = row_bytes * min(len(theta), max(1, n_bytes // row_bytes))
         per_proposal = max(per_proposal, self.scale.numbers_per_block * theta.element_size())
         total = torch.full((len(theta),), -torch.inf, dtype=torch.float64, device=theta.device)
+        # Two buffers for all tiles: fresh memory for each would cost as much as the products.
+        size = max(self.dim, min(n_bytes // theta.element_size(), self.n_proposals * theta.numel()))
+        buffers = theta.new_empty(2, size)
         for block in tiles(self.n_proposals, per_proposal, n_bytes):
             scale = self.scale.take(block)
             loc, inverse, log_det = self.loc[block, None], scale.inverse(), scale.log_det
             for rows in tiles(len(theta), row_bytes * len(loc), n_bytes):
-                log_prob = _log_normal(theta[rows] - loc, inverse, log_det)  # (block, rows)
-                total[rows] = torch.logaddexp(total[rows], log_prob.logsumexp(0))
+                shape = (len(loc), rows.stop - rows.start, self.dim)
+                delta, white = (buffer[: math.prod(shape)].view(shape) for buffer in buffers)
+                torch.sub(theta[rows], loc, out=delta)
+                log_prob = _log_normal(delta, inverse, log_det, white)  # (block, rows)
+                mixed = log_prob[0] if len(loc) == 1 else log_prob.logsumexp(0)
+                total[rows] = torch.logaddexp(total[rows], mixed)
         return total - math.log(self.n_proposals)
 
 
-def _log_normal(delta: Tensor, inverse: Scale, log_det: Tensor) -> Tensor:
+def _log_normal(delta: Tensor, inverse: Scale, log_det: Tensor, buffer: Tensor | None = None) -> Tensor:
     """log N(delta_m; 0, Sigma_m) for differences (M, n, D), which are overwritten; summed in float64."""
-    distance: Tensor = torch.linalg.vector_norm(inverse.colour_(delta), dim=-1, dtype=torch.float64)  # (M, n)
+    white = inverse.colour_(delta, buffer)
+    distance: Tensor = torch.linalg.vector_norm(white, dim=-1, dtype=torch.float64)  # (M, n)
     constant = log_det + 0.5 * delta.shape[-1] * math.log(2 * math.pi)
     return -0.5 * distance.square() - constant[:, None]

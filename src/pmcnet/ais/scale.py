@@ -43,8 +43,8 @@ class Scale(Protocol):
         """How many numbers describe one covariance."""
         ...
 
-    def colour_(self, noise: Tensor) -> Tensor:
-        """L_m z for noise (M, K, D), which may be overwritten."""
+    def colour_(self, noise: Tensor, buffer: Tensor | None = None) -> Tensor:
+        """L_m z for noise (M, K, D), which may be overwritten; `buffer`, of its shape, may hold the result."""
         ...
 
     def matvec(self, vector: Tensor) -> Tensor:
@@ -119,12 +119,12 @@ class Full(NamedTuple):
         """D^2."""
         return self.factor[0].numel()
 
-    def colour_(self, noise: Tensor) -> Tensor:
+    def colour_(self, noise: Tensor, buffer: Tensor | None = None) -> Tensor:
         """L_m z. L is lower triangular: the first half of the result needs the first half of z alone."""
         half = noise.shape[-1] // 2
+        result = torch.empty_like(noise) if buffer is None else buffer
         if half < _WORTH_HALVING:
-            return noise @ self.factor.mT
-        result = torch.empty_like(noise)
+            return torch.matmul(noise, self.factor.mT, out=result)
         torch.matmul(noise[..., :half], self.factor[..., :half, :half].mT, out=result[..., :half])
         torch.matmul(noise, self.factor[..., half:, :].mT, out=result[..., half:])
         return result
@@ -188,7 +188,7 @@ class Diagonal(NamedTuple):
         """D."""
         return self.sigma[0].numel()
 
-    def colour_(self, noise: Tensor) -> Tensor:
+    def colour_(self, noise: Tensor, buffer: Tensor | None = None) -> Tensor:
         """sigma_m z, in place."""
         return noise.mul_(self.sigma[:, None])
 

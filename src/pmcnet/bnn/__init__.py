@@ -11,7 +11,7 @@ from pmcnet.bnn.likelihoods import (
 )
 from pmcnet.bnn.nets import LeNet5, ResNet20
 from pmcnet.bnn.network import MLP, Layout, ModuleNetwork, Network, Parameter
-from pmcnet.bnn.posterior import ParticlePosterior, Predictive
+from pmcnet.bnn.posterior import ParticlePosterior, Population, Predictive
 from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior
 from pmcnet.bnn.target import BayesianTarget
 
@@ -34,6 +34,7 @@ __all__ = [
     "Network",
     "Parameter",
     "ParticlePosterior",
+    "Population",
     "Predictive",
     "Prior",
     "ResNet20",

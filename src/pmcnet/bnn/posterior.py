@@ -1,12 +1,13 @@
 """Weighted networks, and what they predict: Algorithm 2 of the paper, and the average over all of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood
@@ -58,10 +59,10 @@ class ParticlePosterior(Judged):
         """`n` equally weighted parameter vectors (n, D)."""
         return self.samples.resample(n, seed)
 
-    def equally_weighted(self) -> "ParticlePosterior":
+    def equally_weighted(self) -> "Population":
         """The same networks, each counted once: the population, not the posterior its weights describe."""
         equal = self.samples._replace(log_weight=torch.zeros_like(self.samples.log_weight))
-        return replace(self, samples=equal)
+        return Population(self.network, self.likelihood, equal, self.memory)
 
     def draws(self, x: Tensor, *, n_passes: int = 100, seed: int = 0) -> Tensor:
         """Algorithm 2: E[y | Phi(theta_r, x_n)] of R networks drawn by their weights: (R, N, C)."""
@@ -124,3 +125,13 @@ class ParticlePosterior(Judged):
                 theta = networks[start : start + n_chunk]
                 output = self.network(theta[:, :n_parameters], x)
                 yield start, output, self.likelihood.mean(output), theta[:, n_parameters:]
+
+
+class Population(ParticlePosterior):
+    """Networks that each count once, whatever their weights were: an ensemble. It predicts; it judges nothing."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Never trustworthy: weights that were set equal say nothing about the posterior."""
+        reason = "these networks count once each whatever their weights were: an ensemble, not the posterior."
+        return Verdict("doubtful", f"{reason} Judge the posterior by the verdict of the weighted draws.")

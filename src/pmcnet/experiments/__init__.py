@@ -19,12 +19,13 @@ class Experiment(NamedTuple):
     settings: control.Settings | shallow.Settings
 
 
-# The paper does not give the spread of the first proposals. Its published scripts use 0.1 for Ionosphere and 0.05 for
-# Glass; for Wine it was chosen on validation rows among 0.01, 0.03, 0.1, 0.3 and 1, with seeds that are not reported.
+# The paper does not give the spread of the first proposals. Its published Ionosphere script uses 0.1, taken here for
+# Glass too; for Wine it was chosen on validation rows among 0.01, 0.03, 0.1, 0.3 and 1, with seeds not reported. On
+# Ionosphere no network's best validation epoch lies beyond the 200th.
 SHALLOW = {
-    "ionosphere": shallow.Settings(sigma=0.1, n_epochs=200),
+    "ionosphere": shallow.Settings(n_epochs=200),
     "wine": shallow.Settings(sigma=0.01),
-    "glass": shallow.Settings(sigma=0.05),
+    "glass": shallow.Settings(),
 }
 
 EXPERIMENTS = {

@@ -11,7 +11,7 @@ from pmcnet.bnn import BayesianTarget
 from pmcnet.data import ControlData
 from pmcnet.experiments import paper, table
 from pmcnet.experiments.problem import Problem, control_problem
-from pmcnet.experiments.scoring import Record, Say, StepScores, roc_bands, score
+from pmcnet.experiments.scoring import Record, Say, StepScores, diagnostics, roc_bands, score
 from pmcnet.methods import Adam, Jitter, PMCMethod, Restarts
 
 PRIOR_VARIANCE = 4.0
@@ -138,7 +138,9 @@ def _variant_runs(
     fit = method.fit(target, seed=seed, observers=[] if figures is None else [steps])
     runs = []
     for weights, posterior in (("exact", fit.posterior), ("equal", fit.posterior.equally_weighted())):
-        runs.append({"weights": weights, **score(posterior, *problem.test, n_passes=N_PASSES)})
+        scored = score(posterior, *problem.test, n_passes=N_PASSES)
+        # equal weights have no diagnostics of their own: the fit is judged by its exact ones
+        runs.append({"weights": weights, **scored, "diagnostics": diagnostics(fit.posterior)})
         if figures is not None:
             figures["roc"][f"{name}, {weights} weights"] = roc_bands(posterior, *problem.test, n_passes=N_PASSES)
             figures["by_step"][name] = steps.seen
