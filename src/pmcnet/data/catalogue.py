@@ -10,7 +10,7 @@ from sklearn import datasets  # type: ignore[import-untyped]
 from pmcnet.data.table import Features, Labels, Table, Task
 from pmcnet.errors import InputError
 
-_UCI = "UCI Machine Learning Repository, CC BY 4.0, https://doi.org/10.24432"
+_UCI = "UCI Machine Learning Repository, CC BY 4.0"
 
 _GLASS_TYPES = MappingProxyType(
     {
@@ -40,7 +40,7 @@ def _ionosphere() -> Table:
         task="classification",
         classes=("bad", "good"),
         features=columns[:-1],
-        source=f"Sigillito, Wing, Hutton and Baker (1989), Ionosphere. {_UCI}/C5W01B. Constant column 2 left out.",
+        source=f"Sigillito, Wing, Hutton and Baker (1989), Ionosphere. {_UCI}. Constant column 2 left out.",
     )
 
 
@@ -53,7 +53,7 @@ def _glass() -> Table:
         task="classification",
         classes=tuple(_GLASS_TYPES.values()),
         features=columns[:-1],
-        source=f"German (1987), Glass Identification. {_UCI}/C5WW2P. UCI's type 4 has no rows.",
+        source=f"German (1987), Glass Identification. {_UCI}. UCI's type 4 has no rows.",
     )
 
 
@@ -74,16 +74,16 @@ def _from_sklearn(name: str, task: Task, source: str, **options: bool) -> Table:
 
 
 def _wine() -> Table:
-    return _from_sklearn("wine", "classification", f"Aeberhard and Forina (1992), Wine. {_UCI}/C5PC7J.")
+    return _from_sklearn("wine", "classification", f"Aeberhard and Forina (1992), Wine. {_UCI}.")
 
 
 def _breast_cancer() -> Table:
-    source = f"Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic). {_UCI}/C5DW2B."
+    source = f"Wolberg, Mangasarian, Street and Street (1993), Breast Cancer Wisconsin (Diagnostic). {_UCI}."
     return _from_sklearn("breast_cancer", "classification", source)
 
 
 def _digits() -> Table:
-    source = f"Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, test rows. {_UCI}/C50P49."
+    source = f"Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, test rows. {_UCI}."
     return _from_sklearn("digits", "classification", source)
 
 
