@@ -32,7 +32,7 @@ class Settings:
         n_draws: K.
         n_steps: T.
         sizes: numbers of training rows.
-        networks: seeds of the true networks, whose own test accuracy lies between 0.8 and 0.92 with both classes common;
+        networks: seeds of the true networks, whose own test accuracy is 0.8 to 0.92 with both classes common;
             the paper's is not known.
         n_seeds: repetitions on each network.
         n_epochs: of Adam at the start.
