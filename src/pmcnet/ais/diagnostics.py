@@ -38,6 +38,12 @@ def ess(log_weight: Tensor) -> Tensor:
     return torch.where(total > 0, total.square() / weight.square().sum(-1), 0.0)
 
 
+def conditional_ess(log_weight: Tensor, increment: Tensor) -> float:
+    """Effective draws after weights W (sum 1) are multiplied by v: n (sum W v)^2 / sum W v^2 (Zhou et al., 2016)."""
+    twice = (log_weight + 2 * increment).logsumexp(-1)
+    return len(log_weight) * float((2 * (log_weight + increment).logsumexp(-1) - twice).exp())
+
+
 def max_weight(log_weight: Tensor) -> Tensor:
     """Largest normalised weight along the last axis; 1 where every weight is zero."""
     top = log_weight.amax(-1)

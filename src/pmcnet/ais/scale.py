@@ -51,6 +51,15 @@ class Scale(Protocol):
         """Sigma_m v_m for vectors (M, D)."""
         ...
 
+    def whiten(self, delta: Tensor) -> Tensor:
+        """L_m^-1 delta for differences (M, K, D); differentiable, nothing is overwritten."""
+        ...
+
+    @staticmethod
+    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
+        """Sigma_m v for many vectors (M, K, D), with the covariances at hand in this structure."""
+        ...
+
     def inverse(self) -> Self:
         """The inverse square roots: `inverse().colour_(delta)` whitens."""
         ...
@@ -133,6 +142,16 @@ class Full(NamedTuple):
         """Sigma_m v_m = L_m (L_m^T v_m)."""
         return (self.factor @ (self.factor.mT @ vector[..., None]))[..., 0]
 
+    def whiten(self, delta: Tensor) -> Tensor:
+        """L_m^-1 delta by triangular solution."""
+        white: Tensor = torch.linalg.solve_triangular(self.factor, delta.mT, upper=False)
+        return white.mT
+
+    @staticmethod
+    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
+        """Sigma_m is symmetric, so rows times Sigma_m."""
+        return vectors @ covariance
+
     def inverse(self) -> Self:
         """L_m^-1, so that whitening many draws is a matrix product and not a triangular solve."""
         eye = torch.eye(self.factor.shape[-1], dtype=self.factor.dtype, device=self.factor.device)
@@ -195,6 +214,15 @@ class Diagonal(NamedTuple):
     def matvec(self, vector: Tensor) -> Tensor:
         """sigma_m^2 v_m."""
         return self.sigma.square() * vector
+
+    def whiten(self, delta: Tensor) -> Tensor:
+        """delta / sigma_m."""
+        return delta / self.sigma[:, None]
+
+    @staticmethod
+    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
+        """Variances times vectors."""
+        return covariance[:, None] * vectors
 
     def inverse(self) -> Self:
         """1 / sigma_m."""

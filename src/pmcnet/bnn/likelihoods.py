@@ -227,9 +227,9 @@ class Categorical(_NoExtra, _Classification):
         return self.n_classes
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
-        """log softmax(z)[y]."""
+        """log softmax(z)[y] = z_y - log sum_c exp(z_c)."""
         index = y.long().expand(output.shape[:-1])[..., None]
-        return output.log_softmax(-1).gather(-1, index)[..., 0]
+        return output.gather(-1, index)[..., 0] - output.logsumexp(-1)
 
     def mean(self, output: Tensor) -> Tensor:
         """softmax(z)."""

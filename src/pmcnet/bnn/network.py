@@ -6,7 +6,7 @@
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -23,6 +23,20 @@ ACTIVATIONS = {
     "sigmoid": (torch.sigmoid, nn.Sigmoid),
     "silu": (nn.functional.silu, nn.SiLU),
 }
+
+
+def _through(activation: str, before: Tensor, after: Tensor, gradient: Tensor) -> Tensor:
+    """The gradient with respect to `before`, from that with respect to `after` = activation(before); overwritten."""
+    match activation:
+        case "tanh":  # 1 - a^2
+            return gradient.addcmul_(gradient * after, after, value=-1)
+        case "relu":
+            return gradient.mul_(after > 0)
+        case "sigmoid":  # a (1 - a)
+            return gradient.mul_(after).addcmul_(gradient, after, value=-1)
+        case _:  # silu: s + a (1 - s)
+            s = before.sigmoid()
+            return gradient.mul_(torch.addcmul(s + after, s, after, value=-1))
 
 
 class Parameter(NamedTuple):
@@ -120,17 +134,46 @@ class MLP:
         return nn.Sequential(*layers[:-1])
 
     def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
-        """Outputs (P, N, C); the first layer of all networks is one product x [W_1 ... W_P]."""
+        """Outputs (P, N, C); the first layer of all networks is one product [W_1 ... W_P] x^T."""
+        return self._layers(theta, x)[0][-1].mT
+
+    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+        """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D).
+
+        Written out, since recording and replaying the same products takes longer than making them.
+        """
+        with torch.no_grad():
+            before, after = self._layers(theta, x)
+
+        def pull(gradient: Tensor) -> Tensor:
+            result = torch.empty_like(theta)
+            g = gradient.mT  # (P, C, N)
+            layers = list(zip(self.layout[::2], self.layout[1::2], strict=True))
+            for layer in reversed(range(1, len(layers))):
+                weight, bias = layers[layer]
+                result[:, weight.start : weight.stop] = (g @ after[layer - 1].mT).flatten(1)
+                result[:, bias.start : bias.stop] = g.sum(-1)
+                w = theta[:, weight.start : weight.stop].reshape(-1, *weight.shape)
+                g = _through(self.activation, before[layer - 1], after[layer - 1], w.mT @ g)  # (P, H, N)
+            weight, bias = layers[0]
+            result[:, weight.start : weight.stop] = (g.reshape(-1, len(x)) @ x).reshape(len(theta), -1)
+            result[:, bias.start : bias.stop] = g.sum(-1)
+            return result
+
+        return before[-1].mT, pull
+
+    def _layers(self, theta: Tensor, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+        """Every layer before and, but for the last, after its activation: (P, H, N), a network's block contiguous."""
         if x.ndim != 2 or x.shape[1] != self.sizes[0]:
             raise InputError(f"x must be (n_rows, {self.sizes[0]}); got {tuple(x.shape)}.")
-        activate = ACTIVATIONS[self.activation][0]
         parameters = list(self.layout.unflatten(theta).values())
         weight, bias = parameters[0], parameters[1]  # (P, H, d), (P, H)
-        hidden = torch.addmm(bias.reshape(-1), x, weight.reshape(-1, weight.shape[-1]).mT)  # (N, P * H)
-        hidden = hidden.reshape(len(x), len(theta), -1).transpose(0, 1)  # (P, N, H)
+        first = torch.addmm(bias.reshape(-1, 1), weight.reshape(-1, weight.shape[-1]), x.mT)  # (P * H, N)
+        before, after = [first.reshape(len(theta), -1, len(x))], []
         for weight, bias in zip(parameters[2::2], parameters[3::2], strict=True):
-            hidden = torch.baddbmm(bias[:, None], activate(hidden), weight.mT)  # (P, N, H')
-        return hidden
+            after.append(ACTIVATIONS[self.activation][0](before[-1]))
+            before.append(torch.baddbmm(bias[..., None], weight, after[-1]))  # (P, H', N)
+        return before, after
 
 
 class ModuleNetwork:

@@ -8,13 +8,15 @@ from torch import Tensor
 
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.bnn.likelihoods import Likelihood
-from pmcnet.bnn.network import Network
+from pmcnet.bnn.network import MLP, Network
 from pmcnet.bnn.priors import GaussianPrior, Prior
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
 # A chunk of rows leaves room for at least this many networks at a time.
 _MIN_NETWORKS = 32
+# Rows whose predictions samplers watch.
+_N_MONITORED = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +95,36 @@ class BayesianTarget:
         """Log pi: (n, D) -> (n,), float64."""
         return self.share * self.log_prior(theta).double() + self.log_likelihood(theta)
 
-    def value_and_score(self, theta: Tensor) -> ValueAndScore:
-        """Log pi and its gradient, one chunk of rows after the other."""
-        value, score = self._differentiated(lambda t: self.share * self.log_prior(t).double(), theta)
-        for x, y in self._row_chunks():
-            more = self._differentiated(lambda t, x=x, y=y: self._rows_log_likelihood(t, x, y), theta)  # type: ignore[misc]
+    def prior_and_score(self, theta: Tensor) -> ValueAndScore:
+        """Log p(theta) and its gradient."""
+        return self._differentiated(lambda t: self.log_prior(t).double(), theta)
+
+    def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
+        """The log-likelihood and its gradient, one chunk of rows after the other."""
+        (x, y), *others = self._row_chunks()
+        value, score = self._rows_value_and_score(theta, x, y)
+        for x, y in others:
+            more = self._rows_value_and_score(theta, x, y)
             value, score = value + more.value, score + more.score
         return ValueAndScore(value, score)
+
+    def value_and_score(self, theta: Tensor) -> ValueAndScore:
+        """Log pi and its gradient."""
+        prior, likelihood = self.prior_and_score(theta), self.likelihood_and_score(theta)
+        value = self.share * prior.value + likelihood.value
+        return ValueAndScore(value, torch.add(likelihood.score, prior.score, alpha=self.share))
+
+    def monitor(self, theta: Tensor) -> Tensor:
+        """What each network predicts for a few training rows, whose mixing samplers watch: (n, S)."""
+        weights, _ = self.parts(theta)
+        rows = torch.linspace(0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device).long()
+        with torch.no_grad():
+            return self.likelihood.mean(self.network(weights, self.x[rows])).flatten(1)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the rows are."""
+        return self.x.device
 
     def hessian(self, theta: Tensor) -> Tensor:
         """Second derivatives of log pi: (n, D, D)."""
@@ -122,6 +147,18 @@ class BayesianTarget:
     def _rows_log_likelihood(self, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
         weights, extra = self.parts(theta)
         return self.likelihood.log_prob(self.network(weights, x), y, extra).sum(-1, dtype=torch.float64)
+
+    def _rows_value_and_score(self, theta: Tensor, x: Tensor, y: Tensor) -> ValueAndScore:
+        """By the network's own gradient where it has one: automatic differentiation then sees the likelihood alone."""
+        if not isinstance(self.network, MLP):
+            return self._differentiated(lambda t: self._rows_log_likelihood(t, x, y), theta)
+        weights, extra = (part.detach() for part in self.parts(theta))
+        output, pull = self.network.differentiable(weights, x)
+        with torch.enable_grad():
+            output, extra = output.requires_grad_(), extra.requires_grad_()
+            value = self.likelihood.log_prob(output, y, extra).sum(-1, dtype=torch.float64)
+            slope, extra_slope = torch.autograd.grad(value.sum(), (output, extra), materialize_grads=True)
+        return ValueAndScore(value.detach(), torch.cat([pull(slope), extra_slope], dim=-1))
 
     def _differentiated(self, function: Callable[[Tensor], Tensor], theta: Tensor) -> ValueAndScore:
         return FunctionTarget(function, self.dim).value_and_score(theta)

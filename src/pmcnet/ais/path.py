@@ -1,0 +1,142 @@
+"""From a prior to a posterior: prior(theta) likelihood(theta)^b, with the temperature b going from 0 to 1."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from pmcnet.ais.tiling import tile_bytes
+from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
+from pmcnet.errors import InputError, TargetError
+from pmcnet.rng import Stream
+
+BYTES_PER_COORDINATE = 16 * 8
+"""What a target that does not say is taken to need: sixteen float64 copies of the point."""
+
+
+class Tempered(Protocol):
+    """What annealing needs: a normalised prior that can be drawn from, and a likelihood; log pi is their sum.
+
+    A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore, which are otherwise made
+    by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose mixing matters, otherwise the
+    coordinates; and `memory` and `bytes_per_point` as any `Target`.
+    """
+
+    @property
+    def dim(self) -> int:
+        """D."""
+        ...
+
+    def log_prior(self, theta: Tensor) -> Tensor:
+        """Log-density of the prior, with its constant: (n, D) -> (n,)."""
+        ...
+
+    def log_likelihood(self, theta: Tensor) -> Tensor:
+        """Log-likelihood, with its constants: (n, D) -> (n,)."""
+        ...
+
+    def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
+        """`n_draws` points of the prior from each stream: (len(sources), n_draws, D)."""
+        ...
+
+
+class Points(NamedTuple):
+    """P points with both ends of the path there: values (P,) in float64, scores (P, D)."""
+
+    theta: Tensor
+    log_prior: Tensor
+    log_likelihood: Tensor
+    prior_score: Tensor
+    likelihood_score: Tensor
+
+    def log_density(self, temperature: float) -> Tensor:
+        """Log prior + b log likelihood (P,); at b = 0 the prior, whatever the likelihood."""
+        if temperature == 0:
+            return self.log_prior
+        return self.log_prior + temperature * self.log_likelihood
+
+    def score(self, temperature: float) -> Tensor:
+        """Gradient of `log_density` (P, D)."""
+        return torch.add(self.prior_score, self.likelihood_score, alpha=temperature)
+
+    def take(self, index: Tensor) -> "Points":
+        """Some of the points, with repetition."""
+        return Points(*(part[index] for part in self))
+
+    def where(self, chosen: Tensor, other: "Points") -> "Points":
+        """These points where `chosen` (P,), the others elsewhere."""
+        parts = []
+        for mine, theirs in zip(self, other, strict=True):
+            parts.append(torch.where(chosen if mine.ndim == 1 else chosen[:, None], mine, theirs))
+        return Points(*parts)
+
+
+@dataclass(frozen=True)
+class Path:
+    """The path of a target, evaluated in chunks that fit its memory, and on a CPU also near its cache."""
+
+    target: Tempered
+
+    @property
+    def dim(self) -> int:
+        """D of the target."""
+        return self.target.dim
+
+    def draw(self, sources: Sequence[Stream], n: int) -> Tensor:
+        """`n` points of the prior, in blocks of equal size from the streams: (n, D)."""
+        theta = self.target.sample_prior(sources, -(-n // len(sources)))
+        if theta.ndim != 3 or theta.shape[-1] != self.dim:
+            raise TargetError(
+                f"sample_prior must return (n_streams, n_draws, dim={self.dim}); got {tuple(theta.shape)}."
+            )
+        return theta.flatten(0, 1)[:n]
+
+    def at(self, theta: Tensor) -> Points:
+        """Values and scores at (P, D). Far from any mode they may be NaN or infinite: moves turn such points down."""
+        prior = self._chunked("prior_and_score", self.target.log_prior, theta)
+        likelihood = self._chunked("likelihood_and_score", self.target.log_likelihood, theta)
+        return Points(theta, prior.value.double(), likelihood.value.double(), prior.score, likelihood.score)
+
+    def start(self, theta: Tensor) -> Points:
+        """Like `at`, for draws of the prior: refuses what is not a value."""
+        points = self.at(theta)
+        if not points.log_prior.isfinite().all():
+            raise TargetError("log_prior is not finite at its own draws. Let sample_prior and log_prior agree.")
+        bad = points.log_likelihood.isnan() | (points.log_likelihood == torch.inf)
+        if bad.any():
+            raise TargetError(
+                f"log_likelihood is NaN or +inf at {int(bad.sum())} of {len(theta)} draws of the prior. "
+                "Return -inf where the likelihood is zero, and compute in the log domain."
+            )
+        empty = (points.log_likelihood == -torch.inf)[:, None]
+        return points._replace(likelihood_score=torch.where(empty, 0.0, points.likelihood_score))
+
+    def monitor(self, theta: Tensor) -> Tensor:
+        """The quantities whose mixing is watched (P, S): the target's own, or the coordinates."""
+        own: LogDensity | None = getattr(self.target, "monitor", None)
+        return theta if own is None else own(theta)
+
+    def _chunked(self, name: str, log_density: LogDensity, theta: Tensor) -> ValueAndScore:
+        function: Callable[[Tensor], ValueAndScore] | None = getattr(self.target, name, None)
+        if function is None:
+            function = FunctionTarget(log_density, self.dim).value_and_score
+        parts = [function(chunk) for chunk in torch.split(theta, self._rows(theta))]
+        if len(parts) == 1:
+            return parts[0]
+        return ValueAndScore(torch.cat([p.value for p in parts]), torch.cat([p.score for p in parts]))
+
+    def _rows(self, theta: Tensor) -> int:
+        n_bytes = tile_bytes(theta.device, getattr(self.target, "memory", DEFAULT_MEMORY))
+        return max(1, n_bytes // getattr(self.target, "bytes_per_point", BYTES_PER_COORDINATE * self.dim))
+
+
+def check_tempered(target: object) -> None:
+    """Refuse targets that cannot be annealed, saying what they lack."""
+    missing = [name for name in ("log_prior", "log_likelihood", "sample_prior") if not hasattr(target, name)]
+    if missing:
+        raise InputError(
+            f"{type(target).__name__} has no {', '.join(missing)}, so there is no path from its prior. Use "
+            "ais.Bridge(target, proposals) to anneal from a mixture of Gaussians to any log-density."
+        )

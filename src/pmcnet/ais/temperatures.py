@@ -1,0 +1,67 @@
+"""The ladder of temperatures: as far as the particles can follow, or as given."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from pmcnet.ais import diagnostics
+from pmcnet.errors import InputError
+
+RESOLUTION = 60
+"""Halvings of the bracket: the next temperature is found to the last digit."""
+
+
+class Temperatures(Protocol):
+    """The next temperature."""
+
+    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor, step: int) -> float:
+        """Present temperature, log-likelihoods (P,) and normalised log-weights (P,), step from 1 -> the next one."""
+        ...
+
+
+@dataclass(frozen=True)
+class AdaptiveTemperatures:
+    """The temperature at which the conditional ESS of the increment is `ess_fraction` of P, by bisection."""
+
+    ess_fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.ess_fraction < 1:
+            raise InputError(f"ess_fraction must lie between 0 and 1; got {self.ess_fraction}.")
+
+    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor, step: int) -> float:
+        """The conditional ESS falls as the temperature rises."""
+        least = self.ess_fraction * len(log_weight)
+        # particles of zero likelihood are lost at any temperature; the others decide
+        alive = log_likelihood > -torch.inf
+        log_likelihood, log_weight = log_likelihood[alive].cpu(), log_weight[alive].cpu()
+        least = min(least, self.ess_fraction * len(log_likelihood))
+
+        def enough(following: float) -> bool:
+            return diagnostics.conditional_ess(log_weight, (following - temperature) * log_likelihood) >= least
+
+        if enough(1.0):
+            return 1.0
+        low, high = temperature, 1.0
+        for _ in range(RESOLUTION):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if enough(middle) else (low, middle)
+        return high
+
+
+@dataclass(frozen=True)
+class FixedTemperatures:
+    """A given ladder, ending at 1."""
+
+    ladder: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        rising = all(a < b for a, b in zip((0.0, *self.ladder), self.ladder, strict=False))
+        if not self.ladder or not rising or self.ladder[-1] != 1:
+            raise InputError(f"a ladder must rise from above 0 to 1; got {self.ladder}.")
+
+    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor, step: int) -> float:
+        """The step-th rung."""
+        return self.ladder[step - 1]
