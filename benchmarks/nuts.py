@@ -29,7 +29,9 @@ N_PARALLEL = 2
 def problem_of(name: str) -> Problem:
     """The paper's rows, or control rows from a known network."""
     cpu = torch.device("cpu")
-    return control_problem(CONTROL["n_train"], CONTROL["seed"], cpu)[0] if name == "control" else paper_problem(name, cpu)
+    return (
+        control_problem(CONTROL["n_train"], CONTROL["seed"], cpu)[0] if name == "control" else paper_problem(name, cpu)
+    )
 
 
 def logits(theta: Any, x: Any, sizes: tuple[int, ...]) -> Any:

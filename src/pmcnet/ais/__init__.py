@@ -3,12 +3,20 @@
 target = ais.FunctionTarget(log_density, dim=2)          # (n, D) -> (n,)
 state = ais.pmcnet.init(loc, sigma=1.0, seed=0)          # loc (M, D)
 result = ais.run(ais.pmcnet, target, state, n_steps=20)  # weighted draws, evidence, diagnostics
+result = ais.AnnealedPMC(n_particles=1000).run(ais.Bridge(target, proposals), seed=0)
 """
 
 from pmcnet.ais import analytic
+from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
+from pmcnet.ais.annealing import AnnealedInfo, AnnealedPMC, AnnealedState
+from pmcnet.ais.bridge import Bridge
+from pmcnet.ais.cost import Forecast, forecast
 from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
 from pmcnet.ais.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
+from pmcnet.ais.moves import HMC, MALA, Move
+from pmcnet.ais.path import Tempered
 from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
+from pmcnet.ais.preconditioners import Geometric, Preconditioner, Score, Spread
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.resampling import Alternating, Global, Local, Resampling
 from pmcnet.ais.run import Result, StepRecord, run
@@ -16,21 +24,35 @@ from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.scale import Diagonal, Full, Scale
 from pmcnet.ais.scale_steps import FixedScale, InverseHessian, RobustCovariance, ScaleStep
 from pmcnet.ais.schedules import Constant, Harmonic, LinearDecay, Schedule
+from pmcnet.ais.selection import Multinomial, Residual, Selection, Stratified, Systematic
 from pmcnet.ais.target import FunctionTarget, Target, ValueAndScore
+from pmcnet.ais.temperatures import AdaptiveTemperatures, FixedTemperatures, Temperatures
 from pmcnet.ais.variants import VARIANTS, covfree, dm_pmc, gradfree, pmcnet, pmcnet_light, sl_pmc
 from pmcnet.ais.weighting import DeterministicMixture, OwnProposal, Weighting
 
 __all__ = [
+    "HMC",
+    "MALA",
     "PMC",
     "VARIANTS",
+    "AdaptiveTemperatures",
     "Alternating",
+    "AnnealedInfo",
+    "AnnealedPMC",
+    "AnnealedRecord",
+    "AnnealedResult",
+    "AnnealedState",
+    "Bridge",
     "Constant",
     "DeterministicMixture",
     "Diagonal",
     "FixedMean",
     "FixedScale",
+    "FixedTemperatures",
+    "Forecast",
     "Full",
     "FunctionTarget",
+    "Geometric",
     "Global",
     "Harmonic",
     "IncrementalLangevin",
@@ -39,18 +61,29 @@ __all__ = [
     "LinearDecay",
     "Local",
     "MeanStep",
+    "Move",
+    "Multinomial",
     "OwnProposal",
     "PMCInfo",
     "PMCState",
+    "Preconditioner",
     "Proposals",
     "Resampling",
+    "Residual",
     "Result",
     "RobustCovariance",
     "Scale",
     "ScaleStep",
     "Schedule",
+    "Score",
+    "Selection",
+    "Spread",
     "StepRecord",
+    "Stratified",
+    "Systematic",
     "Target",
+    "Temperatures",
+    "Tempered",
     "ValueAndScore",
     "Verdict",
     "WeightedSamples",
@@ -59,6 +92,7 @@ __all__ = [
     "covfree",
     "dm_pmc",
     "ess",
+    "forecast",
     "gradfree",
     "khat",
     "log_evidence",

@@ -3,14 +3,14 @@
 P particles start as draws of the prior. At each step the temperature b of prior * likelihood^b rises as far as the
 particles can follow (the conditional ESS of the incremental weights likelihood^(b' - b) falls to a given share of P), the
 particles are weighted, resampled when their weights have become uneven, and moved by Hamiltonian trajectories until they
-have forgotten where they were. The product of the mean incremental weights estimates Z (Del Moral, Doucet and Jasra,
-2006; Neal, 2001; adaptive temperatures: Zhou, Johansen and Aston, 2016).
+have forgotten where they were. The product of the mean incremental weights estimates Z (Neal, 2001; Del Moral, Doucet
+and Jasra, 2006; adaptive temperatures: Zhou, Johansen and Aston, 2016).
 """
 
 import math
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -18,20 +18,24 @@ from torch import Tensor
 
 from pmcnet import rng
 from pmcnet.ais import diagnostics, lineage
+from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult, Drift
 from pmcnet.ais.mixing import Mixer, Mixing, Tuning
 from pmcnet.ais.moves import HMC, Kernel, Move, gaussian_step
 from pmcnet.ais.path import Path, Points, Tempered, check_tempered
 from pmcnet.ais.preconditioners import Preconditioner, Score
+from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.selection import Selection, Systematic
 from pmcnet.ais.temperatures import AdaptiveTemperatures, Temperatures
 from pmcnet.errors import DegenerateWeightsError, InputError
 
 N_BLOCKS = 8
 """Groups of particles with a random stream each; part of the definition of a run, like the seed."""
+FINAL_EFFORT = 2
+"""At the target itself particles may make this many times more moves."""
 
 
 class AnnealedState(NamedTuple):
-    """What the next step needs.
+    """What the next step needs: everything, so that a run can be stopped and continued after any step.
 
     `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the ancestor of each in the
     first population. `log_evidence` is log Z of prior * likelihood^temperature, `ideal_variance` what its variance would
@@ -55,27 +59,31 @@ class AnnealedState(NamedTuple):
 
     @property
     def log_evidence_error(self) -> float:
-        """Standard error of `log_evidence` from the families of particles."""
-        return math.sqrt(lineage.evidence_variance(self.weight, self.origin))
+        """Standard error of `log_evidence`: from the families of particles, and at least the ideal one."""
+        return math.sqrt(max(self.ideal_variance, lineage.evidence_variance(self.weight, self.origin)))
+
+    @property
+    def samples(self) -> WeightedSamples:
+        """The particles as weighted draws whose mean weight is Z."""
+        return WeightedSamples(self.points.theta, self.log_weight + self.log_evidence + math.log(len(self.log_weight)))
 
 
 class AnnealedInfo(NamedTuple):
     """What a person wants to know about one step.
 
     `ess` is of the weights before resampling, `conditional_ess` of this step's increment, `n_families` the effective
-    number of families, `drift` (1 + S,) the change of the monitors' means by the moves, `drift_error` its standard
-    error and `drift_spread` the monitors' standard deviations.
+    number of families, `drift` what the moves did to the means of log-likelihood, log-prior and monitors.
     """
 
-    temperature: float
     ess: float
     conditional_ess: float
     resampled: bool
     n_families: float
     mixing: Mixing
-    drift: Tensor
-    drift_error: Tensor
-    drift_spread: Tensor
+    drift: Drift
+
+
+Observer = Callable[[AnnealedState, AnnealedRecord], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,29 +91,41 @@ class AnnealedPMC:
     """Annealed population Monte Carlo.
 
     Args:
-        n_particles: P.
+        n_particles: P, an even number, best a multiple of 8: each group's moves are scaled by what the others show.
         ess_fraction: share of P that the conditional ESS of one temperature step may fall to.
         move: how particles move: `HMC()` or `MALA()`.
-        n_moves: moves per temperature; None for as many as the measured mixing asks for.
+        n_moves: moves per temperature after the pilot that tunes them; None for as many as the measured mixing asks for.
         max_correlation: with n_moves=None, what the correlation with the values before the moves must fall to.
         max_moves: with n_moves=None, the most moves at one temperature.
-        final_moves: factor for the number of moves at the target itself.
         preconditioner: how moves are scaled.
         selection: how particles are resampled.
         resample_below: resample when the ESS is below this share of P.
-        temperatures: a fixed ladder instead of the adaptive one.
+        temperatures: a fixed ladder, `FixedTemperatures((0.1, 0.5, 1.0))`, instead of the adaptive one.
     """
 
     n_particles: int = 1000
-    ess_fraction: float = 0.5
+    ess_fraction: float = 0.7
     move: Move = HMC()
     n_moves: int | None = None
-    max_correlation: float = 0.2
-    max_moves: int = 20
+    max_correlation: float = 0.25
+    max_moves: int = 4
     preconditioner: Preconditioner = Score()
     selection: Selection = Systematic()
     resample_below: float = 0.8
     temperatures: Temperatures | None = None
+
+    def __post_init__(self) -> None:
+        n = self.n_particles
+        if isinstance(n, bool) or not isinstance(n, int) or n < 4 or n % 2:
+            raise InputError(f"n_particles must be an even whole number, at least 4; got {n!r}.")
+        for name, least in (("n_moves", 0), ("max_moves", 1)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+        for name in ("max_correlation", "resample_below"):
+            if not 0 < getattr(self, name) <= 1:
+                raise InputError(f"{name} must lie in (0, 1]; got {getattr(self, name)}.")
+        AdaptiveTemperatures(self.ess_fraction)
 
     def init(self, target: Tempered, *, seed: int) -> AnnealedState:
         """P draws of the prior, equally weighted."""
@@ -113,50 +133,84 @@ class AnnealedPMC:
         seed, path = rng.check_seed(seed), Path(target)
         device = getattr(target, "device", rng.HOST)
         theta = path.draw(rng.streams(seed, 0, N_BLOCKS, device), self.n_particles)  # (P, D)
-        n = len(theta)
-        log_weight = torch.full((n,), -math.log(n), dtype=torch.float64, device=theta.device)
-        origin = torch.arange(n, device=theta.device)
+        log_weight = theta.new_full((len(theta),), -math.log(len(theta)), dtype=torch.float64)
+        origin = torch.arange(len(theta), device=theta.device)
         tuning = Tuning(gaussian_step(path.dim), self.move.first_length())
         return AnnealedState(path.start(theta), log_weight, origin, 0.0, 0.0, 0.0, tuning, 0, seed)
 
     def step(self, state: AnnealedState, target: Tempered) -> tuple[AnnealedState, AnnealedInfo]:
-        """Raise the temperature, weight, resample if needed, move."""
-        path, points, step = Path(target), state.points, state.step + 1
-        sources = rng.streams(state.seed, step, N_BLOCKS, points.theta.device)
+        """Raise the temperature, weight, resample where weights are uneven, move."""
+        return self._step(state, Path(target))
+
+    def run(
+        self,
+        target: Tempered,
+        *,
+        seed: int = 0,
+        state: AnnealedState | None = None,
+        observers: Iterable[Observer] = (),
+        max_steps: int | None = None,
+    ) -> AnnealedResult:
+        """All temperatures up to 1.
+
+        Args:
+            target: with log_prior, log_likelihood and sample_prior; `Bridge` makes one of any log-density.
+            seed: the same seed gives the same run.
+            state: where to go on from, e.g. the state an observer has stored; the seed is then the state's.
+            observers: called with (state, record) after each temperature.
+            max_steps: stop after this many temperatures even if 1 is not reached; the verdict then says so.
+        """
+        path, start = Path(target), time.monotonic()
+        state = self.init(target, seed=seed) if state is None else state
+        history: list[AnnealedRecord] = []
+        while state.temperature < 1 and (max_steps is None or len(history) < max_steps):
+            state, info = self._step(state, path)
+            history.append(_record(state, info, time.monotonic() - start))
+            for observer in observers:
+                observer(state, history[-1])
+        return AnnealedResult(state.samples, state.origin, state.log_evidence_error, tuple(history), state)
+
+    def _step(self, state: AnnealedState, path: Path) -> tuple[AnnealedState, AnnealedInfo]:
+        sources = rng.streams(state.seed, state.step + 1, N_BLOCKS, state.points.theta.device)
+        state, conditional_ess = self._heated(state)
+        ess, n_families = float(diagnostics.ess(state.log_weight)), lineage.n_families(state.weight, state.origin)
+        resampled = ess < self.resample_below * self.n_particles
+        parent = torch.arange(self.n_particles, device=state.origin.device)
+        if resampled:
+            parent = self.selection(state.log_weight, sources[0])  # (P,)
+            state = _resampled(state, parent)
+        scale = self.preconditioner(state.points, state.weight, state.temperature)
+        kernel = Kernel(path, state.temperature, scale)
+        before = kernel.monitors(state.points)  # (P, 2 + S)
+        mixer = self._mixer(final=state.temperature == 1)
+        points, mixing = mixer(kernel, state.points, state.weight, state.tuning, sources)
+        drift = Drift.between(before, kernel.monitors(points), state.weight, parent)
+        info = AnnealedInfo(ess, conditional_ess, resampled, n_families, mixing, drift)
+        return state._replace(points=points, tuning=mixing.tuning), info
+
+    def _heated(self, state: AnnealedState) -> tuple[AnnealedState, float]:
+        """The next temperature's weights and evidence, and the conditional ESS of the increment."""
+        points, step = state.points, state.step + 1
         ladder = self.temperatures or AdaptiveTemperatures(self.ess_fraction)
         temperature = ladder(state.temperature, points.log_likelihood, state.log_weight, step)
         increment = (temperature - state.temperature) * points.log_likelihood  # (P,)
         log_weight = _some_weight(state.log_weight + increment)
         gain = float(log_weight.logsumexp(0))
-        conditional = diagnostics.conditional_ess(state.log_weight, increment)
-        state = state._replace(
+        conditional_ess = diagnostics.conditional_ess(state.log_weight, increment)
+        heated = state._replace(
             log_weight=log_weight - gain,
             temperature=temperature,
             log_evidence=state.log_evidence + gain,
-            ideal_variance=state.ideal_variance + 1 / conditional - 1 / len(log_weight),
+            ideal_variance=state.ideal_variance + 1 / conditional_ess - 1 / len(log_weight),
             step=step,
         )
-        ess, n_families = float(diagnostics.ess(state.log_weight)), lineage.n_families(state.weight, state.origin)
-        resampled = ess < self.resample_below * self.n_particles
-        parent = torch.arange(len(log_weight), device=log_weight.device)
-        if resampled:
-            parent = self.selection(state.log_weight, sources[0])  # (P,)
-            state = _resampled(state, parent)
-        weight = state.weight
-        kernel = Kernel(path, temperature, self.preconditioner(state.points, weight, temperature))
-        before = kernel.monitors(state.points)
-        points, mixing = self._mixer(kernel, state.points, weight, state.tuning, sources)
-        after = kernel.monitors(points)
-        change, spread = after - before, (weight @ (after - weight @ after).square()).sqrt()
-        drift_error = lineage.mean_variance(change, weight, parent).sqrt()
-        info = AnnealedInfo(
-            temperature, ess, conditional, resampled, n_families, mixing, weight @ change, drift_error, spread
-        )
-        return state._replace(points=points, tuning=mixing.tuning), info
+        return heated, conditional_ess
 
-    @property
-    def _mixer(self) -> Mixer:
-        return Mixer(self.move, self.n_moves, self.max_correlation, self.max_moves)
+    def _mixer(self, *, final: bool) -> Mixer:
+        mixer = Mixer(self.move, self.n_moves, self.max_correlation, self.max_moves)
+        if not final:
+            return mixer
+        return replace(mixer, max_moves=FINAL_EFFORT * self.max_moves, n_moves=None if mixer.n_moves is None else FINAL_EFFORT * mixer.n_moves)
 
 
 def _resampled(state: AnnealedState, parent: Tensor) -> AnnealedState:
@@ -172,3 +226,26 @@ def _some_weight(log_weight: Tensor) -> Tensor:
             "Use more particles, or a prior that gives the data a chance."
         )
     return log_weight
+
+
+def _record(state: AnnealedState, info: AnnealedInfo, seconds: float) -> AnnealedRecord:
+    mixing = info.mixing
+    return AnnealedRecord(
+        step=state.step,
+        temperature=state.temperature,
+        ess=info.ess,
+        conditional_ess=info.conditional_ess,
+        n_families=info.n_families,
+        log_evidence=state.log_evidence,
+        log_evidence_error=state.log_evidence_error,
+        acceptance=mixing.acceptance,
+        step_size=mixing.tuning.step_size,
+        n_leapfrog=mixing.tuning.n_leapfrog,
+        n_moves=mixing.n_moves,
+        n_gradients=mixing.n_gradients,
+        correlation=mixing.correlation,
+        jump=mixing.jump,
+        drift=info.drift.largest,
+        n_divergences=mixing.n_divergences,
+        seconds=seconds,
+    )

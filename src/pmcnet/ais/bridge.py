@@ -32,6 +32,11 @@ class Bridge:
         return self.target.dim
 
     @property
+    def device(self) -> torch.device:
+        """Where the mixture is."""
+        return self.base.loc.device
+
+    @property
     def memory(self) -> int:
         """Of the target."""
         return self.target.memory

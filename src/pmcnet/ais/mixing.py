@@ -50,7 +50,9 @@ class Mixing(NamedTuple):
 
 def correlation(before: Tensor, after: Tensor, weight: Tensor) -> float:
     """Correlation of monitors (P, 1 + S) with what they were: the larger of the first one's and the others' mean."""
-    return _worst(_product(before, after, weight) / (_product(before, before, weight) * _product(after, after, weight)).sqrt())
+    return _worst(
+        _product(before, after, weight) / (_product(before, before, weight) * _product(after, after, weight)).sqrt()
+    )
 
 
 def _product(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
@@ -70,14 +72,13 @@ def solve_step(acceptance: Tensor, step: Tensor, target: float) -> float:
     For trajectories of fixed length the energy error is Gaussian with a spread proportional to step^2, so acceptance is
     2 Phi(-k step^2 / 2) (Beskos et al., Bernoulli 19, 2013). k is fitted by matching the mean.
     """
-    normal = torch.distributions.Normal(0.0, 1.0)
     mean, square = float(acceptance.mean()), step.double().cpu().square()
     low, high = math.log(1e-9), math.log(1e9)
     for _ in range(60):
         middle = 0.5 * (low + high)
-        predicted = float(2 * normal.cdf(-0.5 * math.exp(middle) * square).mean())
+        predicted = float(2 * torch.special.ndtr(-0.5 * math.exp(middle) * square).mean())
         low, high = (middle, high) if predicted > mean else (low, middle)
-    quantile = -float(normal.icdf(torch.tensor(0.5 * target, dtype=torch.float64)))
+    quantile = -float(torch.special.ndtri(torch.tensor(0.5 * target, dtype=torch.float64)))
     return math.sqrt(2 * quantile / math.exp(0.5 * (low + high)))
 
 

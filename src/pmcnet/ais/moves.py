@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.path import Path, Points
+from pmcnet.ais.preconditioners import grouped
 from pmcnet.ais.scale import Scale
 from pmcnet.errors import InputError
 
@@ -33,7 +34,10 @@ class Moved(NamedTuple):
 class Move(Protocol):
     """A family of trajectories: how long, and how often they are to be accepted."""
 
-    target_acceptance: float
+    @property
+    def target_acceptance(self) -> float:
+        """The mean acceptance that the step size is tuned to."""
+        ...
 
     def first_length(self) -> int:
         """Leapfrog steps before anything is known."""
@@ -141,7 +145,7 @@ class Kernel:
             made, each particle counted with the probability of its acceptance there: (L,), empty without `unit`.
         """
         before = points.log_density(self.temperature) - 0.5 * noise.double().square().sum(-1)  # -H
-        velocity = self.scale.colour_(self._halves(noise)).flatten(0, 1)
+        velocity = self.scale.colour_(grouped(noise)).flatten(0, 1)
         half, ways = 0.5 * step, []
         here, push = points, self._push(points)
         for last in range(1, n_leapfrog + 1):
@@ -166,15 +170,10 @@ class Kernel:
         return torch.cat([values, self.path.monitor(points.theta).double()], dim=1)
 
     def _push(self, points: Points) -> Tensor:
-        return self.scale.multiply(self._covariance, self._halves(points.score(self.temperature))).flatten(0, 1)
-
-    @staticmethod
-    def _halves(vectors: Tensor) -> Tensor:
-        """(P, D) -> (2, P / 2, D)."""
-        return vectors.reshape(2, -1, vectors.shape[-1])
+        return self.scale.multiply(self._covariance, grouped(points.score(self.temperature))).flatten(0, 1)
 
     def _minus_energy(self, points: Points, velocity: Tensor) -> Tensor:
-        white = self._inverse.colour_(self._halves(velocity.clone())).flatten(0, 1)
+        white = self._inverse.colour_(grouped(velocity.clone())).flatten(0, 1)
         return points.log_density(self.temperature) - 0.5 * white.double().square().sum(-1)
 
 

@@ -1,14 +1,14 @@
 """From a prior to a posterior: prior(theta) likelihood(theta)^b, with the temperature b going from 0 to 1."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
-from pmcnet.ais.tiling import tile_bytes
+from pmcnet.ais.recorded import Recorded
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
+from pmcnet.ais.tiling import tile_bytes
 from pmcnet.errors import InputError, TargetError
 from pmcnet.rng import Stream
 
@@ -73,11 +73,16 @@ class Points(NamedTuple):
         return Points(*parts)
 
 
-@dataclass(frozen=True)
 class Path:
-    """The path of a target, evaluated in chunks that fit its memory, and on a CPU also near its cache."""
+    """The path of a target, evaluated in chunks that fit its memory, and on a CPU also near its cache.
 
-    target: Tempered
+    On a GPU the evaluation is recorded once and replayed, since launching its many small operations would take longer
+    than they do.
+    """
+
+    def __init__(self, target: Tempered) -> None:
+        self.target = target
+        self._recorded: Recorded | None = None
 
     @property
     def dim(self) -> int:
@@ -94,14 +99,19 @@ class Path:
         return theta.flatten(0, 1)[:n]
 
     def at(self, theta: Tensor) -> Points:
-        """Values and scores at (P, D). Far from any mode they may be NaN or infinite: moves turn such points down."""
-        prior = self._chunked("prior_and_score", self.target.log_prior, theta)
-        likelihood = self._chunked("likelihood_and_score", self.target.log_likelihood, theta)
-        return Points(theta, prior.value.double(), likelihood.value.double(), prior.score, likelihood.score)
+        """Values and scores at (P, D), which on a GPU are overwritten by the next call.
+
+        Far from any mode they may be NaN or infinite: moves turn such points down.
+        """
+        if theta.device.type == "cpu":
+            return Points(theta, *self._ends(theta))
+        if self._recorded is None or self._recorded.argument.shape != theta.shape:
+            self._recorded = Recorded(self._ends, theta)
+        return Points(theta, *self._recorded(theta))
 
     def start(self, theta: Tensor) -> Points:
-        """Like `at`, for draws of the prior: refuses what is not a value."""
-        points = self.at(theta)
+        """Like `at`, for draws of the prior and to be kept: refuses what is not a value."""
+        points = Points(theta, *self._ends(theta))
         if not points.log_prior.isfinite().all():
             raise TargetError("log_prior is not finite at its own draws. Let sample_prior and log_prior agree.")
         bad = points.log_likelihood.isnan() | (points.log_likelihood == torch.inf)
@@ -117,6 +127,11 @@ class Path:
         """The quantities whose mixing is watched (P, S): the target's own, or the coordinates."""
         own: LogDensity | None = getattr(self.target, "monitor", None)
         return theta if own is None else own(theta)
+
+    def _ends(self, theta: Tensor) -> tuple[Tensor, ...]:
+        prior = self._chunked("prior_and_score", self.target.log_prior, theta)
+        likelihood = self._chunked("likelihood_and_score", self.target.log_likelihood, theta)
+        return prior.value.double(), likelihood.value.double(), prior.score, likelihood.score
 
     def _chunked(self, name: str, log_density: LogDensity, theta: Tensor) -> ValueAndScore:
         function: Callable[[Tensor], ValueAndScore] | None = getattr(self.target, name, None)

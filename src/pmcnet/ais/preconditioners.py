@@ -19,31 +19,35 @@ MAX_DENSE = 1024
 
 
 class Preconditioner(Protocol):
-    """A covariance for the moves of each group of particles, learnt from the others.
+    """A covariance for the moves of each group of particles, learnt from all the others.
 
     A matrix that a particle's own score has shaped would favour where the particle is: with D of the order of P that
-    bias is large. So the population comes in two halves, and each is moved with what the other one says.
+    bias is large. So the population comes in G groups, and each is moved with what the others say.
     """
 
     def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
-        """P points with weights (P,) -> the square roots of two covariances (M = 2), for the first and second half."""
+        """P points with weights (P,) -> the square roots of G covariances, one for each P / G consecutive points."""
         ...
 
 
-def swapped(value: Tensor) -> Tensor:
-    """Values (P, ...) of the two halves, exchanged: (2, P / 2, ...)."""
-    return value.reshape(2, -1, *value.shape[1:]).flip(0)
+def n_groups(n_particles: int) -> int:
+    """G: 8, or what divides an even number of particles."""
+    return next(n for n in (8, 4, 2) if n_particles % n == 0)
 
 
-def _normalised(weight: Tensor, like: Tensor) -> Tensor:
-    """Weights of each half, exchanged, that sum to 1 in each: (2, P / 2)."""
-    other = swapped(weight)
-    return (other / other.sum(-1, keepdim=True)).to(like.dtype)
+def grouped(value: Tensor) -> Tensor:
+    """(P, ...) -> (G, P / G, ...)."""
+    return value.reshape(n_groups(len(value)), -1, *value.shape[1:])
 
 
-def _second_moment(score: Tensor, weight: Tensor) -> Tensor:
-    """Weighted mean of the squared score, coordinate by coordinate: (2, P / 2, D) -> (2, D)."""
-    return (weight[:, None] @ score.square())[:, 0]
+def _of_others(sums: Tensor) -> Tensor:
+    """Sums over each group (G, ...) -> sums over all the others."""
+    return sums.sum(0) - sums
+
+
+def _mean_of_others(value: Tensor, weight: Tensor) -> Tensor:
+    """Weighted mean over the other groups: (G, P / G, D), (G, P / G) -> (G, D)."""
+    return _of_others((weight[:, None] @ value)[:, 0]) / _of_others(weight.sum(-1))[:, None]
 
 
 @dataclass(frozen=True)
@@ -52,12 +56,12 @@ class Score:
 
     Args:
         structure: "dense", "diagonal", or "auto": dense up to 1024 dimensions.
-        shrinkage: share of the dense matrix that is replaced by its diagonal; it grows towards 1 as particles become
-            few: shrinkage + (1 - shrinkage) D / (D + P).
+        shrinkage: share of the dense matrix that is replaced by its diagonal, s; it grows towards 1 as particles become
+            few: s + (1 - s) D / (D + P).
     """
 
     structure: Literal["auto", "dense", "diagonal"] = "auto"
-    shrinkage: float = 0.1
+    shrinkage: float = 0.2
 
     def __post_init__(self) -> None:
         if self.structure not in ("auto", "dense", "diagonal"):
@@ -67,18 +71,19 @@ class Score:
 
     def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
         """(E[s s^T] shrunk)^-1, or its diagonal version."""
-        score = swapped(points.score(temperature))  # (2, P / 2, D)
+        score = grouped(points.score(temperature))  # (G, P / G, D)
         n, dim = points.theta.shape
-        weight = _normalised(weight, score)
-        diagonal = _second_moment(score, weight)  # (2, D)
+        weight = grouped(weight.to(score.dtype))
+        diagonal = _mean_of_others(score.square(), weight)  # (G, D)
         if self.structure == "diagonal" or (self.structure == "auto" and dim > MAX_DENSE):
             return Diagonal(diagonal.rsqrt())
         share = self.shrinkage + (1 - self.shrinkage) * dim / (dim + n)
         rooted = score * weight.sqrt()[..., None]
-        precision = (1 - share) * (rooted.mT @ rooted)  # (2, D, D)
-        precision.diagonal(dim1=-2, dim2=-1).add_(share * diagonal)
-        scale, valid = Full.from_covariance(torch.linalg.inv(precision))
-        return scale if bool(valid.all()) else Diagonal(diagonal.rsqrt())
+        precision = _of_others(rooted.mT @ rooted) / _of_others(weight.sum(-1))[:, None, None]  # (G, D, D)
+        precision.mul_(1 - share).diagonal(dim1=-2, dim2=-1).add_(share * diagonal)
+        root, failed = torch.linalg.cholesky_ex(precision)
+        scale, valid = Full.from_covariance(torch.cholesky_inverse(root))
+        return scale if bool((valid & (failed == 0)).all()) else Diagonal(diagonal.rsqrt())
 
 
 @dataclass(frozen=True)
@@ -96,12 +101,13 @@ class Geometric:
 
     def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
         """sqrt(sd(theta_d) / sqrt(E[s_d^2]))."""
-        score = swapped(points.score(temperature))
-        curvature = _second_moment(score, _normalised(weight, score))
+        square = grouped(points.score(temperature).square())
+        curvature = _mean_of_others(square, grouped(weight.to(square.dtype)))
         return Diagonal((_variance(points, weight) / curvature).pow(0.25))
 
 
 def _variance(points: Points, weight: Tensor) -> Tensor:
-    """Weighted variance of each coordinate in the other half (2, D)."""
-    theta = swapped(points.theta)
-    return Diagonal.scatter(theta, _normalised(weight, theta))
+    """Weighted variance of each coordinate in the other groups (G, D), around the mean of all."""
+    weight = weight.to(points.theta.dtype)
+    square = (points.theta - weight @ points.theta).square()
+    return _mean_of_others(grouped(square), grouped(weight))

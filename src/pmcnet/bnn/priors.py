@@ -6,6 +6,7 @@ METHOD: i.i.d. N(0, sigma^2) on every weight and bias. Normalising constants are
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import torch
@@ -66,8 +67,7 @@ class LayerGaussianPrior:
 
     def scales(self, layout: Layout, like: Tensor) -> Tensor:
         """The standard deviation of every coordinate (D,)."""
-        parts = [torch.full((p.stop - p.start,), self.sigma / math.sqrt(p.fan_in), dtype=torch.float64) for p in layout]
-        return torch.cat(parts).to(like)
+        return _layer_scales(self.sigma, layout, like.dtype, like.device)
 
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """Sum of the coordinates' normal log-densities."""
@@ -77,6 +77,13 @@ class LayerGaussianPrior:
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """scale z."""
         return standard_normal(sources, (n_draws, layout.dim), like).mul_(self.scales(layout, like))
+
+
+@lru_cache(maxsize=64)
+def _layer_scales(sigma: float, layout: Layout, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """Kept, since it is asked for at every evaluation and would be copied to the device each time."""
+    parts = [torch.full((p.stop - p.start,), sigma / math.sqrt(p.fan_in), dtype=torch.float64) for p in layout]
+    return torch.cat(parts).to(device, dtype)
 
 
 @dataclass(frozen=True)
