@@ -1,12 +1,13 @@
 """What does a long run of NUTS (NumPyro) predict on the small problems?
 
-Writes the reference that tests and `versus_nuts.py` compare with: predictive probabilities of the test rows, mean log pi,
-and how far two halves of the chains disagree. NumPyro and JAX come with the `bench` extra.
+Writes the reference that tests and `versus_nuts.py` compare with: predictive probabilities of the test rows, mean
+log pi, and how far two halves of the chains disagree. NumPyro and JAX come with the `bench` extra.
 
     python benchmarks/nuts.py --out tests/statistical/nuts_reference.json
 """
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -37,7 +38,7 @@ def problem_of(name: str) -> Problem:
 def logits(theta: Any, x: Any, sizes: tuple[int, ...]) -> Any:
     """Outputs (N, C) of the tanh network whose flat vector is theta, in the order of `bnn.MLP`."""
     start = 0
-    for layer, (n_in, n_out) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for layer, (n_in, n_out) in enumerate(itertools.pairwise(sizes)):
         weight = theta[start : start + n_in * n_out].reshape(n_out, n_in)
         bias = theta[start + n_in * n_out : start + (n_in + 1) * n_out]
         start += (n_in + 1) * n_out

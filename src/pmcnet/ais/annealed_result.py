@@ -116,8 +116,8 @@ class AnnealedResult(Judged):
         last = self.history[-1]
         return Verdict(
             "trustworthy",
-            f"{self.samples.ess:.0f} of {self.samples.n_draws} draws are effective, the last moves left a correlation of "
-            f"{max(0.0, last.correlation):.2f} and no drift, and log Z is known to {self.log_evidence_error:.2g}.",
+            f"{self.samples.ess:.0f} of {self.samples.n_draws} draws are effective, the last moves left a correlation "
+            f"of {max(0.0, last.correlation):.2f} and no drift, and log Z is known to {self.log_evidence_error:.2g}.",
         )
 
 
@@ -132,7 +132,9 @@ def _path_verdict(history: tuple[AnnealedRecord, ...]) -> Verdict:
         jump = f"the step to temperature {worst.temperature:.3g} left {worst.conditional_ess:.1f} effective particles"
         return Verdict("degenerate", f"{jump}, so the draws are copies of a few. Let ess_fraction choose the ladder.")
     if not last.acceptance > MIN_ACCEPTANCE:
-        stuck = "no particle was moved" if last.n_moves == 0 else f"only {last.acceptance:.0%} of the last moves were made"
+        stuck = (
+            "no particle was moved" if last.n_moves == 0 else f"only {last.acceptance:.0%} of the last moves were made"
+        )
         return Verdict("doubtful", f"{stuck}, so copies of one particle stay copies. {more_moves}")
     if last.drift > MAX_DRIFT:
         shift = f"the last moves shifted a monitored mean by {last.drift:.2f} standard deviations"

@@ -1,10 +1,10 @@
 """Annealed population Monte Carlo: particles from the prior to the posterior, and the evidence on the way.
 
 P particles start as draws of the prior. At each step the temperature b of prior * likelihood^b rises as far as the
-particles can follow (the conditional ESS of the incremental weights likelihood^(b' - b) falls to a given share of P), the
-particles are weighted, resampled when their weights have become uneven, and moved by Hamiltonian trajectories until they
-have forgotten where they were. The product of the mean incremental weights estimates Z (Neal, 2001; Del Moral, Doucet
-and Jasra, 2006; adaptive temperatures: Zhou, Johansen and Aston, 2016).
+particles can follow (the conditional ESS of the incremental weights likelihood^(b' - b) falls to a given share of P),
+the particles are weighted, resampled when their weights have become uneven, and moved by Hamiltonian trajectories until
+they have forgotten where they were. The product of the mean incremental weights estimates Z (Neal, 2001; Del Moral,
+Doucet and Jasra, 2006; adaptive temperatures: Zhou, Johansen and Aston, 2016).
 """
 
 import math
@@ -37,9 +37,9 @@ FINAL_EFFORT = 2
 class AnnealedState(NamedTuple):
     """What the next step needs: everything, so that a run can be stopped and continued after any step.
 
-    `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the ancestor of each in the
-    first population. `log_evidence` is log Z of prior * likelihood^temperature, `ideal_variance` what its variance would
-    be if the moves made particles independent.
+    `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the ancestor of each in
+    the first population. `log_evidence` is log Z of prior * likelihood^temperature, `ideal_variance` what its variance
+    would be if the moves made particles independent.
     """
 
     points: Points
@@ -94,7 +94,7 @@ class AnnealedPMC:
         n_particles: P, an even number, best a multiple of 8: each group's moves are scaled by what the others show.
         ess_fraction: share of P that the conditional ESS of one temperature step may fall to.
         move: how particles move: `HMC()` or `MALA()`.
-        n_moves: moves per temperature after the pilot that tunes them; None for as many as the measured mixing asks for.
+        n_moves: moves per temperature after the pilot that tunes them; None for as many as the mixing asks for.
         max_correlation: with n_moves=None, what the correlation with the values before the moves must fall to.
         max_moves: with n_moves=None, the most moves at one temperature.
         preconditioner: how moves are scaled.
@@ -210,7 +210,8 @@ class AnnealedPMC:
         mixer = Mixer(self.move, self.n_moves, self.max_correlation, self.max_moves)
         if not final:
             return mixer
-        return replace(mixer, max_moves=FINAL_EFFORT * self.max_moves, n_moves=None if mixer.n_moves is None else FINAL_EFFORT * mixer.n_moves)
+        n_moves = None if self.n_moves is None else FINAL_EFFORT * self.n_moves
+        return replace(mixer, n_moves=n_moves, max_moves=FINAL_EFFORT * self.max_moves)
 
 
 def _resampled(state: AnnealedState, parent: Tensor) -> AnnealedState:

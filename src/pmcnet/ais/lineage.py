@@ -1,14 +1,13 @@
 """Standard errors from ancestry: particles that descend from one ancestor vary together.
 
 A population that is resampled again and again is not P independent draws. Chan and Lai (2013) and Lee and Whiteley
-(Biometrika 105, 2018): with w_i the normalised weights and e(i) the ancestor of particle i at the start of a generation,
+(Biometrika 105, 2018): with w_i the normalised weights and e(i) the ancestor of particle i in the first population,
 
     Var(mean of f) is estimated by   sum_e ( sum_{i: e(i) = e} w_i (f_i - mean f) )^2,
     Var(Z) / Z^2   by                sum_e ( sum_{i: e(i) = e} w_i - 1/P )^2  P / (P - 1).
 
-The families grow apart as fast as the moves fail to make them forget, so bad mixing shows in these errors. After many
-resamplings few families are left and the estimate would saturate: a generation then ends, its variance is added to the
-total and every particle founds a family of its own (the fixed lag of Olsson and Douc, Bernoulli 25, 2019).
+Families grow apart as fast as the moves fail to make them forget, so bad mixing shows in these errors. When few families
+are left the estimates saturate and become useless, which their number tells.
 """
 
 import torch
@@ -29,7 +28,7 @@ def mean_variance(value: Tensor, weight: Tensor, origin: Tensor) -> Tensor:
 
 
 def evidence_variance(weight: Tensor, origin: Tensor) -> float:
-    """Variance of log Z over one generation that began with equal weights (delta method)."""
+    """Variance of log Z (delta method); the first population had equal weights."""
     n = len(weight)
     excess = family_sums(weight, origin) - 1 / n
     return float(excess.square().sum()) * n / max(1, n - 1)

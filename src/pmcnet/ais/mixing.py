@@ -34,8 +34,8 @@ class Tuning(NamedTuple):
 class Mixing(NamedTuple):
     """What the moves at one temperature did.
 
-    `correlation` is that of the log-likelihood, or of the other monitors on average where that is larger, between before
-    and after; `jump` the mean squared displacement in units of what independent draws would show; `n_gradients` counts
+    `correlation` is that of the log-likelihood, or of the monitors on average where that is larger, between before and
+    after; `jump` the mean squared displacement in units of what independent draws would show; `n_gradients` counts
     batches, one gradient for each particle; `acceptance` is that of the moves with the frozen step size.
     """
 

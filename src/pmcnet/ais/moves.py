@@ -1,8 +1,8 @@
 """Metropolis-corrected Hamiltonian moves of a whole population, one batch of gradients per leapfrog step.
 
-    v <- v + (e/2) C score(theta);   theta <- theta + e v;   v <- v + (e/2) C score(theta),   v = C^(1/2) z, z ~ N(0, I),
+    v <- v + (e/2) C score(theta);  theta <- theta + e v;  v <- v + (e/2) C score(theta);  at first v = C^(1/2) z,
 
-with C the preconditioner's covariance, is leapfrog integration with mass matrix C^-1; a trajectory is accepted with
+with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix C^-1; a trajectory is accepted with
 probability min(1, exp(H_before - H_after)), H = -log pi + |C^(-1/2) v|^2 / 2 (Neal, 2011). One step is MALA.
 """
 

@@ -19,8 +19,8 @@ BYTES_PER_COORDINATE = 16 * 8
 class Tempered(Protocol):
     """What annealing needs: a normalised prior that can be drawn from, and a likelihood; log pi is their sum.
 
-    A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore, which are otherwise made
-    by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose mixing matters, otherwise the
+    A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore, otherwise made by
+    automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose mixing matters, otherwise the
     coordinates; and `memory` and `bytes_per_point` as any `Target`.
     """
 

@@ -11,12 +11,13 @@ from pmcnet.bnn.likelihoods import (
 )
 from pmcnet.bnn.nets import LeNet5, ResNet20
 from pmcnet.bnn.network import MLP, Layout, ModuleNetwork, Network, Parameter
-from pmcnet.bnn.posterior import ParticlePosterior, Population, Predictive
+from pmcnet.bnn.posterior import AnnealedPosterior, ParticlePosterior, Population, Predictive
 from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior
 from pmcnet.bnn.target import BayesianTarget
 
 __all__ = [
     "MLP",
+    "AnnealedPosterior",
     "BayesianTarget",
     "Bernoulli",
     "Categorical",

@@ -6,7 +6,7 @@ Outputs are (P, N, C): P networks, N rows. Classes are predicted as probabilitie
 
 import math
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -15,6 +15,14 @@ from torch.nn import functional as F
 from pmcnet.errors import InputError
 
 Task = Literal["regression", "classification"]
+
+
+class Slopes(NamedTuple):
+    """Log p of each row (P, N), its derivative by output (P, N, C), and that of the sum by own parameters (P, E)."""
+
+    log_prob: Tensor
+    output: Tensor
+    extra: Tensor
 
 
 class Likelihood(Protocol):
@@ -34,6 +42,10 @@ class Likelihood(Protocol):
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """Outputs (P, N, C), data (N,) and own parameters (P, n_extra) -> log p of each row (P, N)."""
+        ...
+
+    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
+        """`log_prob` with its derivatives."""
         ...
 
     def log_prior(self, extra: Tensor) -> Tensor:
@@ -62,6 +74,11 @@ def _column(output: Tensor, y: Tensor) -> Tensor:
     if y.ndim != 1:
         raise InputError(f"y must be one number per row, (n_rows,); got {tuple(y.shape)}.")
     return output[..., 0]
+
+
+def _index(output: Tensor, y: Tensor) -> Tensor:
+    """Where each row's class is among the outputs (P, N, C): (P, N, 1)."""
+    return y.long().expand(output.shape[:-1])[..., None]
 
 
 class _NoExtra:
@@ -136,6 +153,11 @@ class Gaussian(_NoExtra, _Regression):
         residual = (y - _column(output, y)) / self.sigma
         return -0.5 * residual.square() - math.log(self.sigma) - 0.5 * math.log(2 * math.pi)
 
+    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
+        """(y - output) / sigma^2."""
+        residual = y - _column(output, y)
+        return Slopes(self.log_prob(output, y, extra), (residual / self.sigma**2)[..., None], torch.zeros_like(extra))
+
     def noise_variance(self, extra: Tensor) -> Tensor:
         """sigma^2."""
         return extra.new_full(extra.shape[:-1], self.sigma**2)
@@ -157,6 +179,14 @@ class LearnedGaussian(_Regression):
         """-(y - output)^2 / (2 sigma^2) - log sigma - log(2 pi) / 2."""
         residual = (y - _column(output, y)) * (-extra).exp()
         return -0.5 * residual.square() - extra - 0.5 * math.log(2 * math.pi)
+
+    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
+        """(y - output) / sigma^2, and the sum of (y - output)^2 / sigma^2 - 1 by log sigma."""
+        inverse = (-extra).exp()  # (P, 1)
+        residual = (y - _column(output, y)) * inverse  # (P, N)
+        square = residual.square()
+        log_prob = -0.5 * square - extra - 0.5 * math.log(2 * math.pi)
+        return Slopes(log_prob, (residual * inverse)[..., None], square.sum(-1, keepdim=True) - y.shape[0])
 
     def log_prior(self, extra: Tensor) -> Tensor:
         """Normal log-density of log sigma."""
@@ -190,6 +220,13 @@ class GeneralisedGaussian(_NoExtra, _Regression):
         constant = math.log(self.rho) - math.log(2 * self.alpha) - math.lgamma(1 / self.rho)
         return constant - ((y - _column(output, y)).abs() / self.alpha).pow(self.rho)
 
+    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
+        """rho |r|^(rho - 1) sign(r) / alpha^rho with r = y - output; 0 where r is."""
+        residual = (y - _column(output, y)) / self.alpha
+        size = residual.abs()
+        slope = torch.where(size > 0, self.rho / self.alpha * size.pow(self.rho - 1) * residual.sign(), 0.0)
+        return Slopes(self.log_prob(output, y, extra), slope[..., None], torch.zeros_like(extra))
+
     def noise_variance(self, extra: Tensor) -> Tensor:
         """alpha^2 Gamma(3 / rho) / Gamma(1 / rho)."""
         variance = self.alpha**2 * math.exp(math.lgamma(3 / self.rho) - math.lgamma(1 / self.rho))
@@ -205,6 +242,11 @@ class Bernoulli(_NoExtra, _Classification):
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """y log s(z) + (1 - y) log(1 - s(z)) = log s((2 y - 1) z), from the logit."""
         return F.logsigmoid((2 * y - 1) * _column(output, y))
+
+    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
+        """y - s(z)."""
+        log_prob = self.log_prob(output, y, extra)
+        return Slopes(log_prob, (y - _column(output, y).sigmoid())[..., None], torch.zeros_like(extra))
 
     def mean(self, output: Tensor) -> Tensor:
         """(1 - s(z), s(z))."""
@@ -228,8 +270,14 @@ class Categorical(_NoExtra, _Classification):
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """log softmax(z)[y] = z_y - log sum_c exp(z_c)."""
-        index = y.long().expand(output.shape[:-1])[..., None]
-        return output.gather(-1, index)[..., 0] - output.logsumexp(-1)
+        return output.gather(-1, _index(output, y))[..., 0] - output.logsumexp(-1)
+
+    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
+        """1[c = y] - softmax(z)_c."""
+        index, log_total = _index(output, y), output.logsumexp(-1, keepdim=True)
+        slope = (output - log_total).exp_().neg_()
+        slope.scatter_add_(-1, index, slope.new_ones(()).expand(index.shape))
+        return Slopes((output.gather(-1, index) - log_total)[..., 0], slope, torch.zeros_like(extra))
 
     def mean(self, output: Tensor) -> Tensor:
         """softmax(z)."""

@@ -8,6 +8,7 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, NamedTuple, Protocol
 
 import torch
@@ -113,7 +114,7 @@ class MLP:
         if self.activation not in ACTIVATIONS:
             raise InputError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {self.activation!r}.")
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Weight (out, in) and bias (out) of each layer, named as in `module()`."""
         shapes: list[tuple[str, tuple[int, ...]]] = []
@@ -142,8 +143,7 @@ class MLP:
 
         Written out, since recording and replaying the same products takes longer than making them.
         """
-        with torch.no_grad():
-            before, after = self._layers(theta, x)
+        before, after = self._layers(theta, x)
 
         def pull(gradient: Tensor) -> Tensor:
             result = torch.empty_like(theta)

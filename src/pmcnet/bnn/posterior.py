@@ -1,17 +1,19 @@
 """Weighted networks, and what they predict: Algorithm 2 of the paper, and the average over all of them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.annealed_result import AnnealedResult
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood
 from pmcnet.bnn.network import Network
+from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import InputError
 
 
@@ -125,6 +127,28 @@ class ParticlePosterior(Judged):
                 theta = networks[start : start + n_chunk]
                 output = self.network(theta[:, :n_parameters], x)
                 yield start, output, self.likelihood.mean(output), theta[:, n_parameters:]
+
+
+@dataclass(frozen=True, eq=False)
+class AnnealedPosterior(ParticlePosterior):
+    """The draws of an annealed run, judged by how the particles got there and not by their last weights alone."""
+
+    result: AnnealedResult = field(kw_only=True)
+
+    @classmethod
+    def of(cls, target: BayesianTarget, result: AnnealedResult) -> Self:
+        """The posterior of a target, from the run that sampled it."""
+        return cls(target.network, target.likelihood, result.samples, target.memory, result=result)
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Standard error of log Z from the families of particles."""
+        return self.result.log_evidence_error
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the draws can stand for the posterior, and why."""
+        return self.result.verdict
 
 
 class Population(ParticlePosterior):

@@ -5,9 +5,9 @@ METHOD: i.i.d. N(0, sigma^2) on every weight and bias. Normalising constants are
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, Self
 
 import torch
 from torch import Tensor
@@ -23,7 +23,20 @@ def _positive(name: str, value: float) -> None:
 
 
 class Prior(Protocol):
-    """A density on parameter vectors of a given layout."""
+    """A density on parameter vectors of a given layout, with one overall scale."""
+
+    @property
+    def sigma(self) -> float:
+        """The scale: a standard deviation."""
+        ...
+
+    def rescaled(self, sigma: float) -> Self:
+        """The same kind of prior with another scale."""
+        ...
+
+    def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
+        """d log p(theta) / d log sigma, (..., D) -> (...): its posterior mean is the slope of log Z."""
+        ...
 
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """Log-density of vectors (..., D) -> (...)."""
@@ -39,13 +52,22 @@ def _log_normal(theta: Tensor, sigma: Tensor | float, log_det: float) -> Tensor:
 
 
 @dataclass(frozen=True)
-class GaussianPrior:
-    """N(0, sigma^2) on every weight and bias."""
+class _Scaled:
+    """A prior whose only setting is its scale."""
 
     sigma: float = 1.0
 
     def __post_init__(self) -> None:
         _positive("sigma", self.sigma)
+
+    def rescaled(self, sigma: float) -> Self:
+        """The same prior with another scale."""
+        return replace(self, sigma=sigma)
+
+
+@dataclass(frozen=True)
+class GaussianPrior(_Scaled):
+    """N(0, sigma^2) on every weight and bias."""
 
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """-|theta|^2 / (2 sigma^2) - D log(sigma) - (D / 2) log(2 pi)."""
@@ -55,15 +77,14 @@ class GaussianPrior:
         """sigma z."""
         return standard_normal(sources, (n_draws, layout.dim), like).mul_(self.sigma)
 
+    def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
+        """|theta / sigma|^2 - D."""
+        return (theta / self.sigma).square().sum(-1) - theta.shape[-1]
+
 
 @dataclass(frozen=True)
-class LayerGaussianPrior:
+class LayerGaussianPrior(_Scaled):
     """N(0, sigma^2 / fan_in) on weights and N(0, sigma^2) on biases: outputs of every layer have a common scale."""
-
-    sigma: float = 1.0
-
-    def __post_init__(self) -> None:
-        _positive("sigma", self.sigma)
 
     def scales(self, layout: Layout, like: Tensor) -> Tensor:
         """The standard deviation of every coordinate (D,)."""
@@ -78,6 +99,10 @@ class LayerGaussianPrior:
         """scale z."""
         return standard_normal(sources, (n_draws, layout.dim), like).mul_(self.scales(layout, like))
 
+    def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
+        """|theta / scale|^2 - D."""
+        return (theta / self.scales(layout, theta)).square().sum(-1) - theta.shape[-1]
+
 
 @lru_cache(maxsize=64)
 def _layer_scales(sigma: float, layout: Layout, dtype: torch.dtype, device: torch.device) -> Tensor:
@@ -87,13 +112,8 @@ def _layer_scales(sigma: float, layout: Layout, dtype: torch.dtype, device: torc
 
 
 @dataclass(frozen=True)
-class LaplacePrior:
+class LaplacePrior(_Scaled):
     """exp(-|theta_i| / b) / (2 b) on every weight and bias, with b chosen so that sigma is the standard deviation."""
-
-    sigma: float = 1.0
-
-    def __post_init__(self) -> None:
-        _positive("sigma", self.sigma)
 
     @property
     def scale(self) -> float:
@@ -109,3 +129,7 @@ class LaplacePrior:
         centred = uniform(sources, n_draws * layout.dim, like) - 0.5
         draws = -self.scale * centred.sign() * torch.log1p(-2 * centred.abs().clamp(max=0.5 - 2**-54))
         return draws.reshape(len(sources), n_draws, layout.dim).to(like.dtype)
+
+    def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
+        """|theta|_1 / b - D."""
+        return theta.abs().sum(-1) / self.scale - theta.shape[-1]

@@ -149,16 +149,14 @@ class BayesianTarget:
         return self.likelihood.log_prob(self.network(weights, x), y, extra).sum(-1, dtype=torch.float64)
 
     def _rows_value_and_score(self, theta: Tensor, x: Tensor, y: Tensor) -> ValueAndScore:
-        """By the network's own gradient where it has one: automatic differentiation then sees the likelihood alone."""
+        """In closed form where the network has its own gradient, else by automatic differentiation."""
         if not isinstance(self.network, MLP):
             return self._differentiated(lambda t: self._rows_log_likelihood(t, x, y), theta)
         weights, extra = (part.detach() for part in self.parts(theta))
-        output, pull = self.network.differentiable(weights, x)
-        with torch.enable_grad():
-            output, extra = output.requires_grad_(), extra.requires_grad_()
-            value = self.likelihood.log_prob(output, y, extra).sum(-1, dtype=torch.float64)
-            slope, extra_slope = torch.autograd.grad(value.sum(), (output, extra), materialize_grads=True)
-        return ValueAndScore(value.detach(), torch.cat([pull(slope), extra_slope], dim=-1))
+        with torch.no_grad():
+            output, pull = self.network.differentiable(weights, x)
+            log_prob, slope, extra_slope = self.likelihood.slopes(output, y, extra)
+            return ValueAndScore(log_prob.sum(-1, dtype=torch.float64), torch.cat([pull(slope), extra_slope], dim=-1))
 
     def _differentiated(self, function: Callable[[Tensor], Tensor], theta: Tensor) -> ValueAndScore:
         return FunctionTarget(function, self.dim).value_and_score(theta)

@@ -97,7 +97,9 @@ def prior_of(problem: Problem, settings: Settings, say: Say) -> Record:
     return search_prior(problem, settings, say)
 
 
-def one_run(problem: Problem, target: BayesianTarget, settings: Settings, kind: str, seed: int) -> tuple[Fit, Record]:
+def one_run(
+    problem: Problem, target: BayesianTarget, settings: Settings, kind: str, seed: int
+) -> tuple[Fit[ais.StepRecord], Record]:
     """One fit and its scores on the test rows, with the weights as they are and with equal ones."""
     by_step = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=settings.n_passes)
     observers = [by_step] if kind == "restarts" and seed == 0 else []

@@ -1,7 +1,9 @@
-"""Ways to fit a network: each takes a target and a seed and returns a posterior with its history."""
+"""Every way to fit a network: `method.fit(target, seed=...) -> Fit(posterior, history)`."""
 
-from pmcnet.methods.adam import Adam, Optimum, Progress, default_start
-from pmcnet.methods.pmc import Fit, PMCMethod
+from pmcnet.methods.adam import Adam, Optimum, default_start
+from pmcnet.methods.annealed import AnnealedMethod
+from pmcnet.methods.fit import Fit
+from pmcnet.methods.pmc import PMCMethod
 from pmcnet.methods.starts import Jitter, Restarts, Start
 
-__all__ = ["Adam", "Fit", "Jitter", "Optimum", "PMCMethod", "Progress", "Restarts", "Start", "default_start"]
+__all__ = ["Adam", "AnnealedMethod", "Fit", "Jitter", "Optimum", "PMCMethod", "Restarts", "Start", "default_start"]

@@ -2,20 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from pmcnet import ais
 from pmcnet.ais.run import Keep, Observer
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.methods.adam import Progress
+from pmcnet.methods.fit import Fit
 from pmcnet.methods.starts import Restarts, Rows, Start
-
-
-class Fit(NamedTuple):
-    """What a method leaves: the posterior and the steps that led to it."""
-
-    posterior: ParticlePosterior
-    history: tuple[ais.StepRecord, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +39,7 @@ class PMCMethod:
         validation: Rows | None = None,
         observers: Iterable[Observer] = (),
         progress: Progress | None = None,
-    ) -> Fit:
+    ) -> Fit[ais.StepRecord]:
         """Start, run, return the posterior.
 
         Args:

@@ -1,6 +1,7 @@
-"""Choosing the settings that the algorithms leave open, on validation rows."""
+"""Choosing the settings that the algorithms leave open: by the evidence, or on validation rows."""
 
+from pmcnet.tune.evidence import EvidenceSearch, Trial, evidence_prior
 from pmcnet.tune.golden import Search, golden_section
 from pmcnet.tune.steps import smallest_stable
 
-__all__ = ["Search", "golden_section", "smallest_stable"]
+__all__ = ["EvidenceSearch", "Search", "Trial", "evidence_prior", "golden_section", "smallest_stable"]
