@@ -1,6 +1,6 @@
 """How close to long NUTS runs are the annealed posteriors of the small problems, with 1000 and with 4000 particles?
 
-Default settings, several seeds. The reference is that of `nuts.py`; its own halves disagree by the TV in the first column.
+Default settings, several seeds. The reference is that of `nuts.py`; the TV between its own halves is in brackets.
 
     python benchmarks/posterior_accuracy.py --device cuda --json docs/results/posterior_accuracy.json
 """
@@ -64,7 +64,7 @@ def main() -> None:
                 rows.append(row)
                 print(
                     f"{name} ({reference['halves_tv']:.4f}), P = {n_particles}, seed {seed}: TV {row['tv']:.4f}, "
-                    f"agreement {row['agreement']:.3f}, mean log pi {log_pi:.2f} (NUTS {reference['mean_log_pi']:.2f}), "
+                    f"agreement {row['agreement']:.3f}, log pi {log_pi:.2f} (NUTS {reference['mean_log_pi']:.2f}), "
                     f"log Z {row['log_evidence']:.2f} +- {row['log_evidence_error']:.2f}, {row['verdict']}, "
                     f"{row['n_gradients']} batches, {row['seconds']:.1f} s",
                     flush=True,

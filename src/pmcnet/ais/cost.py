@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pmcnet.ais.annealed_result import AnnealedRecord
 
 RECENT = 3
-"""Temperatures that a forecast looks back on."""
+"""Temperatures on which each end of a forecast's trend rests."""
 
 
 class Forecast(NamedTuple):
@@ -19,20 +19,37 @@ class Forecast(NamedTuple):
 
 
 def forecast(history: Sequence[AnnealedRecord]) -> Forecast:
-    """What is left, if temperature steps go on growing like the square root of the temperature.
+    """What is left, if the temperature's steps go on growing as they did.
 
-    Steps are shorter where the likelihood varies more. With a step of c sqrt(b) at temperature b there remain
-    2 (1 - sqrt(b)) / c of them. Each is taken to cost what the recent ones did, so while trajectories are still getting
-    longer the forecast is too low, and it rises.
+    Steps grow like a power of the temperature b: its first power where the data decide every direction, about its
+    square root in networks whose prior decides many. From a step d at b there remain (b / d) integral of x^-g over
+    [1, 1/b] of them, with g the power seen lately. Each is taken to cost what the recent ones did: while trajectories
+    are still getting longer that is too little, and the forecast rises.
     """
     if not history:
         return Forecast(math.nan, math.nan, math.nan)
-    last, recent = history[-1], history[-RECENT:]
+    last = history[-1]
     if last.temperature >= 1:
         return Forecast(0.0, 0.0, 0.0)
-    before = history[-len(recent) - 1] if len(history) > len(recent) else None
-    rise = (last.temperature - (before.temperature if before else 0.0)) / len(recent)
-    n_left = max(1.0, 2 * math.sqrt(last.temperature) * (1 - math.sqrt(last.temperature)) / rise)
-    seconds = (last.seconds - (before.seconds if before else 0.0)) / len(recent)
-    gradients = sum(record.n_gradients for record in recent) / len(recent)
-    return Forecast(n_left, n_left * gradients, n_left * seconds)
+    passed = [0.0, *(record.temperature for record in history)]
+    n = min(RECENT, len(history))
+    rise = (passed[-1] - passed[-1 - n]) / n
+    n_left = max(1.0, last.temperature / rise * _integral(1 / last.temperature, _power(passed, n)))
+    began = history[-1 - n].seconds if len(history) > n else 0.0
+    gradients = sum(record.n_gradients for record in history[-n:]) / n
+    return Forecast(n_left, n_left * gradients, n_left * (last.seconds - began) / n)
+
+
+def _power(passed: Sequence[float], n: int) -> float:
+    """g of steps ~ b^g between the last n steps and the n before, within [0, 1]; 1/2 while too few are known."""
+    if len(passed) < 2 * n + 2:
+        return 0.5
+    late, early = passed[-1] - passed[-1 - n], passed[-1 - n] - passed[-1 - 2 * n]
+    return min(1.0, max(0.0, math.log(late / early) / math.log(passed[-1] / passed[-1 - n])))
+
+
+def _integral(end: float, power: float) -> float:
+    """Integral of x^-power from 1 to `end`."""
+    if power > 1 - 1e-9:
+        return math.log(end)
+    return float((end ** (1 - power) - 1) / (1 - power))

@@ -2,8 +2,9 @@
 
     v <- v + (e/2) C score(theta);  theta <- theta + e v;  v <- v + (e/2) C score(theta);  at first v = C^(1/2) z,
 
-with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix C^-1; a trajectory is accepted with
-probability min(1, exp(H_before - H_after)), H = -log pi + |C^(-1/2) v|^2 / 2 (Neal, 2011). One step is MALA.
+with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix C^-1; a trajectory is
+accepted with probability min(1, exp(H_before - H_after)), H = -log pi + |C^(-1/2) v|^2 / 2 (Neal, 2011). One step is
+MALA.
 """
 
 import math

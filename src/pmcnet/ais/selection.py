@@ -1,8 +1,9 @@
 """Which of P weighted particles survive, and how often: P equally weighted ones stand for the same distribution.
 
 Each rule gives particle i on average P w_i copies; they differ in how much that number varies. Inversion of the
-weights' distribution function at P points: independent ones (multinomial), one in each stratum of width 1/P (stratified), one
-common shift of a regular grid (systematic), or whole copies first and the remainders by chance (residual).
+weights' distribution function at P points: independent ones (multinomial), one in each stratum of width 1/P
+(stratified), one common shift of a regular grid (systematic), or whole copies first and the remainders by chance
+(residual).
 """
 
 from dataclasses import dataclass
