@@ -96,10 +96,13 @@ def test_every_combination_finds_the_evidence(move, selection):
     assert abs(result.log_evidence - truth) < 5 * result.log_evidence_error
 
 
-def test_acceptance_is_near_the_one_asked_for():
-    result = ais.AnnealedPMC(n_particles=400, move=ais.HMC(target_acceptance=0.6), n_moves=3).run(Banana(), seed=0)
-    rates = [record.acceptance for record in result.history]
-    assert 0.4 < sum(rates) / len(rates) < 0.8
+def test_acceptance_follows_the_one_asked_for():
+    def rate(target):
+        sampler = ais.AnnealedPMC(n_particles=400, move=ais.HMC(target_acceptance=target), n_moves=3)
+        history = sampler.run(Banana(), seed=0).history
+        return sum(record.acceptance for record in history) / len(history)
+
+    assert 0.5 <= rate(0.5) < rate(0.75) < rate(0.95)  # the target is that of the largest steps in use
 
 
 def test_particles_without_likelihood_are_left_behind():

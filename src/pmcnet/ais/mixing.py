@@ -14,8 +14,13 @@ from pmcnet.rng import Stream, standard_normal, uniform
 
 PILOT_SPREAD = 1.5
 """Step sizes of the pilot move lie within this factor of the last one."""
-STEP_JITTER = 0.1
-"""Step sizes of the other moves vary by this share, from particle to particle."""
+SMALLEST_STEP = 0.4
+"""Step sizes of the other moves are uniform from this share of the tuned one up to it, particle by particle.
+
+A particle whose energy is below the typical one gains energy error in every coordinate as it climbs, so at one common
+step size it is hardly ever accepted; resampling favours it all the same, and in many dimensions its copies can take the
+population over. Small steps let it go.
+"""
 STEP_CHANGE = 4.0
 """Largest factor by which one pilot changes the step size."""
 PILOT_REACH = 1.5
@@ -118,7 +123,8 @@ class Mixer:
         now = correlation(before, kernel.monitors(points), weight)
         while n_moves < self.max_moves if self.n_moves is None else n_moves < self.n_moves:
             length = self.move.length(tuning.n_leapfrog, float(sources[0].host.random()))
-            step = tuning.step_size * (1 + STEP_JITTER * _signed_uniform(points, sources))
+            share = SMALLEST_STEP + (1 - SMALLEST_STEP) * _per_particle(points, sources)
+            step = (tuning.step_size * share).to(points.theta.dtype)  # (P,)
             moved, _ = kernel.move(points, step[:, None], length, *_randomness(points, sources))
             points, n_moves, n_gradients = moved.points, n_moves + 1, n_gradients + length
             n_divergences += int(moved.divergent.sum())
@@ -138,8 +144,8 @@ class Mixer:
             length = tuning.n_leapfrog
             if self.move.tunes_length:
                 length = min(MAX_LENGTH, math.ceil(PILOT_REACH * length))
-            factor = torch.exp(math.log(PILOT_SPREAD) * _signed_uniform(points, sources))
-            step = tuning.step_size * factor  # (P,)
+            factor = torch.exp(math.log(PILOT_SPREAD) * (2 * _per_particle(points, sources) - 1))
+            step = (tuning.step_size * factor).to(points.theta.dtype)  # (P,)
             unit = _spread(points.theta, weight)
             moved, ways = kernel.move(points, step[:, None], length, *_randomness(points, sources), unit=unit)
             points, n_gradients = moved.points, n_gradients + length
@@ -152,12 +158,8 @@ class Mixer:
         return points, tuning, n_gradients
 
 
-def _signed_uniform(points: Points, sources: Sequence[Stream]) -> Tensor:
-    """Uniform numbers in [-1, 1), one per particle, in the particles' dtype."""
-    return 2 * _per_particle(points, sources).to(points.theta.dtype) - 1
-
-
 def _per_particle(points: Points, sources: Sequence[Stream]) -> Tensor:
+    """Uniform numbers, one for each particle (P,), block by block."""
     n = len(points.theta)
     return uniform(sources, -(-n // len(sources)), like=points.theta).flatten()[:n]
 

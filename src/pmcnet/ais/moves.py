@@ -61,7 +61,7 @@ class HMC:
     Args:
         n_leapfrog: steps per trajectory, or "auto": as many as decorrelate at the least cost.
         jitter: lengths vary uniformly by this share, so that no period of the target resonates.
-        target_acceptance: the mean acceptance that the step size is tuned to.
+        target_acceptance: mean acceptance at the tuned step size, the largest that moves use.
     """
 
     n_leapfrog: int | Literal["auto"] = "auto"
