@@ -4,6 +4,7 @@ Import the part you need, so that text never waits for matplotlib:
 
     from pmcnet.reports import tables     # plain, rich_table, markdown
     from pmcnet.reports import figures    # roc, roc_grid, metric_by_step, histograms, confusion
+    from pmcnet.reports import progress   # AnnealingProgress
 """
 
 __all__: list[str] = []

@@ -1,0 +1,76 @@
+"""Progress of an annealed run: a bar on a terminal, plain lines elsewhere."""
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from pmcnet.ais import AnnealedRecord, AnnealedState, forecast
+
+
+class AnnealingProgress:
+    """An observer for `AnnealedPMC.run` that shows temperature, ESS, acceptance and the time left.
+
+    with AnnealingProgress() as progress:
+        result = ais.AnnealedPMC().run(target, seed=0, observers=[progress])
+
+    The time left is the sampler's own forecast from the temperatures it has passed. It says "at least" while
+    trajectories are still getting longer, since each temperature then costs more than the last.
+
+    Args:
+        console: where to write; standard error when absent.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self._history: list[AnnealedRecord] = []
+        self._bar = Progress(
+            TextColumn("annealing"),
+            BarColumn(),
+            TextColumn("{task.fields[text]}"),
+            TimeElapsedColumn(),
+            console=self.console,
+        )
+        self._task = self._bar.add_task("annealing", total=1.0, text="drawing from the prior")
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.console.is_terminal:
+            self._bar.stop()
+
+    def __call__(self, state: AnnealedState, record: AnnealedRecord) -> None:
+        """One temperature is done."""
+        self._history.append(record)
+        text = describe(self._history)
+        if self.console.is_terminal:
+            left = forecast(self._history).n_temperatures
+            done = len(self._history)
+            self._bar.update(self._task, completed=done / (done + left), text=text)
+        else:
+            self.console.print(text, highlight=False, soft_wrap=True)
+
+
+def describe(history: list[AnnealedRecord]) -> str:
+    """One line about the latest temperature."""
+    last = history[-1]
+    text = f"temperature {last.temperature:.3g}, ESS {last.ess:.0f}, acceptance {last.acceptance:.0%}"
+    left = forecast(history).seconds
+    if left == 0:
+        return f"{text}, log Z {last.log_evidence:.2f}"
+    growing = len(history) > 1 and last.n_gradients > history[-2].n_gradients
+    return f"{text}, {'at least ' if growing else 'about '}{_span(left)} left"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 100:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 6000:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
