@@ -8,7 +8,7 @@ import torch
 
 from pmcnet import ais, rng
 from pmcnet.ais import analytic
-from pmcnet.ais.annealed_result import Drift
+from pmcnet.ais.drift import Drift
 from pmcnet.errors import DegenerateWeightsError, InputError, TargetError
 
 SAMPLER = ais.AnnealedPMC(n_particles=200)
@@ -222,6 +222,85 @@ def test_prior_draws_of_a_wrong_shape_raise():
 
     with pytest.raises(TargetError, match="sample_prior must return"):
         SAMPLER.run(Flat(), seed=0)
+
+
+def test_infinite_likelihood_far_away_is_never_reached():
+    class Spike(Banana):
+        def log_likelihood(self, theta):
+            return torch.where(theta[:, 0] > 4.5, torch.inf, super().log_likelihood(theta))
+
+        def sample_prior(self, sources, n_draws):
+            return super().sample_prior(sources, n_draws).clamp(max=4.4)
+
+    result = SAMPLER.run(Spike(), seed=0)
+    assert math.isfinite(result.log_evidence)
+    assert (result.samples.theta[:, 0] < 4.5).all()
+
+
+def test_continued_run_at_its_end_still_has_a_verdict():
+    result = ais.AnnealedPMC(n_particles=1000).run(Banana(), seed=0)
+    again = ais.AnnealedPMC(n_particles=1000).run(Banana(), state=result.state)
+    assert again.history == ()
+    assert again.verdict.status == result.verdict.status == "trustworthy"
+
+
+def test_continued_run_remembers_a_step_that_went_too_far():
+    sampler = ais.AnnealedPMC(n_particles=200, temperatures=ais.FixedTemperatures((0.5, 0.99, 1.0)))
+    truth = analytic.gaussian(torch.ones(20).double(), 0.01 * torch.eye(20).double())
+    loc = torch.zeros(1, 20, dtype=torch.float64)
+    bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
+    states = []
+    assert sampler.run(bridge, seed=0, observers=[lambda s, r: states.append(s)]).verdict.status == "degenerate"
+    assert sampler.run(bridge, state=states[1]).verdict.status == "degenerate"
+
+
+def test_state_of_another_size_is_refused():
+    state = SAMPLER.init(Banana(), seed=0)
+    with pytest.raises(InputError, match="200 particles"):
+        ais.AnnealedPMC(n_particles=400).run(Banana(), state=state)
+
+
+def test_coordinate_without_any_slope_is_scaled_by_its_spread():
+    class Flat(Banana):
+        dim = 3
+
+        def log_prior(self, theta):
+            return super().log_prior(theta[:, :2]) - 0 * theta[:, 2]
+
+        def sample_prior(self, sources, n_draws):
+            first = super().sample_prior(sources, n_draws)
+            return torch.cat([first, rng.standard_normal(sources, (n_draws, 1), like=first)], dim=-1)
+
+    for structure in ("dense", "diagonal"):
+        result = ais.AnnealedPMC(n_particles=200, preconditioner=ais.Score(structure)).run(Flat(), seed=0)
+        assert result.history[-1].acceptance > 0.5
+
+
+def test_four_particles_in_one_place_do_not_divide_by_zero():
+    truth = analytic.gaussian(torch.ones(5).double(), 1e-4 * torch.eye(5).double())
+    loc = torch.zeros(1, 5, dtype=torch.float64)
+    bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
+    ladder = ais.FixedTemperatures((0.5, 1.0))
+    result = ais.AnnealedPMC(n_particles=4, n_moves=0, temperatures=ladder).run(bridge, seed=0)
+    assert result.verdict.status == "degenerate"
+
+
+def test_likelihood_of_a_wrong_shape_raises():
+    class Column(Banana):
+        def log_likelihood(self, theta):
+            return super().log_likelihood(theta)[:, None]
+
+    with pytest.raises(TargetError, match="log_likelihood of 200 points"):
+        SAMPLER.run(Column(), seed=0)
+
+
+def test_prior_without_a_slope_says_what_to_give():
+    class Uniform(Banana):
+        def log_prior(self, theta):
+            return torch.zeros(len(theta), dtype=torch.float64)
+
+    with pytest.raises(TargetError, match="prior_and_score"):
+        SAMPLER.run(Uniform(), seed=0)
 
 
 def test_settings_print_and_compare():

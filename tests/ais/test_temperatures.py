@@ -15,30 +15,30 @@ def test_conditional_ess_of_equal_weights_is_the_ess():
 
 @pytest.mark.parametrize("fraction", [0.3, 0.5, 0.9])
 def test_adaptive_temperature_reaches_the_fraction(fraction):
-    following = ais.AdaptiveTemperatures(fraction)(0.1, LOG_LIKELIHOOD, EQUAL, 1)
+    following = ais.AdaptiveTemperatures(fraction)(0.1, LOG_LIKELIHOOD, EQUAL)
     assert 0.1 < following < 1
     assert conditional_ess(EQUAL, (following - 0.1) * LOG_LIKELIHOOD) == pytest.approx(fraction * 500, rel=1e-6)
 
 
 def test_adaptive_temperature_with_carried_weights():
     carried = (LOG_LIKELIHOOD * 0.01).log_softmax(0)
-    following = ais.AdaptiveTemperatures(0.5)(0.1, LOG_LIKELIHOOD, carried, 1)
+    following = ais.AdaptiveTemperatures(0.5)(0.1, LOG_LIKELIHOOD, carried)
     assert conditional_ess(carried, (following - 0.1) * LOG_LIKELIHOOD) == pytest.approx(250, rel=1e-6)
 
 
 def test_adaptive_temperature_ends_at_one():
-    assert ais.AdaptiveTemperatures(0.5)(0.999, LOG_LIKELIHOOD / 100, EQUAL, 9) == 1
+    assert ais.AdaptiveTemperatures(0.5)(0.999, LOG_LIKELIHOOD / 100, EQUAL) == 1
 
 
 def test_adaptive_temperature_advances_when_some_particles_have_no_likelihood():
     some = LOG_LIKELIHOOD.clone()
     some[:300] = -torch.inf
-    assert 0 < ais.AdaptiveTemperatures(0.5)(0.0, some, EQUAL, 1) < 1
+    assert 1e-3 < ais.AdaptiveTemperatures(0.5)(0.0, some, EQUAL) < 1
 
 
 def test_fixed_temperatures_follow_the_ladder():
     ladder = ais.FixedTemperatures((0.25, 1.0))
-    assert [ladder(0.0, LOG_LIKELIHOOD, EQUAL, step) for step in (1, 2)] == [0.25, 1.0]
+    assert [ladder(b, LOG_LIKELIHOOD, EQUAL) for b in (0.0, 0.25, 0.4)] == [0.25, 1.0, 1.0]
 
 
 @pytest.mark.parametrize("ladder", [(), (0.5,), (0.5, 0.5, 1.0), (0.0, 1.0), (0.5, 1.5)])

@@ -16,6 +16,8 @@ from pmcnet.bnn import (
     LearnedGaussian,
 )
 from pmcnet.bnn.network import ACTIVATIONS
+from pmcnet.errors import InputError
+from pmcnet.rng import stream
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(7, 3, generator=GENERATOR, dtype=torch.float64)
@@ -83,3 +85,22 @@ def test_prior_scale_slope_is_a_derivative(prior):
     step = 1e-5
     up, down = (prior.rescaled(prior.sigma * (1 + e)).log_prob(theta, layout) for e in (step, -step))
     assert torch.allclose(prior.scale_slope(theta, layout), (up - down) / (2 * step), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("likelihood", "y"), LIKELIHOODS, ids=lambda value: type(value).__name__)
+def test_single_precision_inputs_with_double_targets(likelihood, y):
+    target = BayesianTarget(MLP((3, 4, likelihood.n_outputs)), likelihood, X.float(), y)
+    answer = target.value_and_score(torch.zeros(2, target.dim))
+    assert answer.value.dtype == torch.float64
+    assert answer.score.dtype == torch.float32
+
+
+def test_network_with_the_wrong_number_of_outputs_is_refused():
+    with pytest.raises(InputError, match="needs a network with 1 outputs"):
+        BayesianTarget(MLP((3, 4, 2)), Gaussian(1.0), X, X[:, 0])
+
+
+def test_factors_have_no_draws():
+    target = BayesianTarget(MLP((3, 4, 1)), Gaussian(1.0), X, X[:, 0], n_batches=2)
+    with pytest.raises(InputError, match="share of the prior"):
+        target.factors()[0].sample_prior([stream(0, 0, 0)], 3)

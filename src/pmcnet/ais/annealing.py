@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pmcnet import rng
 from pmcnet.ais import diagnostics, lineage
-from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult, Drift
+from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
 from pmcnet.ais.mixing import Mixer, Mixing, Tuning
 from pmcnet.ais.moves import HMC, Kernel, Move, gaussian_step
 from pmcnet.ais.path import Path, Points, Tempered, check_tempered
@@ -26,7 +26,7 @@ from pmcnet.ais.preconditioners import Preconditioner, Score
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.selection import Selection, Systematic
 from pmcnet.ais.temperatures import AdaptiveTemperatures, Temperatures
-from pmcnet.errors import DegenerateWeightsError, InputError
+from pmcnet.errors import DegenerateWeightsError, InputError, TargetError
 
 N_BLOCKS = 8
 """Groups of particles with a random stream each; part of the definition of a run, like the seed."""
@@ -39,7 +39,7 @@ class AnnealedState(NamedTuple):
 
     `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the ancestor of each in
     the first population. `log_evidence` is log Z of prior * likelihood^temperature, `ideal_variance` what its variance
-    would be if the moves made particles independent.
+    would be if the moves made particles independent, `least_ess` the smallest conditional ESS of all steps.
     """
 
     points: Points
@@ -48,6 +48,7 @@ class AnnealedState(NamedTuple):
     temperature: float
     log_evidence: float
     ideal_variance: float
+    least_ess: float
     tuning: Tuning
     step: int
     seed: int
@@ -72,7 +73,7 @@ class AnnealedInfo(NamedTuple):
     """What a person wants to know about one step.
 
     `ess` is of the weights before resampling, `conditional_ess` of this step's increment, `n_families` the effective
-    number of families, `drift` what the moves did to the means of log-likelihood, log-prior and monitors.
+    number of families, `rise` that of the temperature.
     """
 
     ess: float
@@ -80,7 +81,7 @@ class AnnealedInfo(NamedTuple):
     resampled: bool
     n_families: float
     mixing: Mixing
-    drift: Drift
+    rise: float
 
 
 Observer = Callable[[AnnealedState, AnnealedRecord], None]
@@ -94,9 +95,10 @@ class AnnealedPMC:
         n_particles: P, an even number, best a multiple of 8: each group's moves are scaled by what the others show.
         ess_fraction: share of P that the conditional ESS of one temperature step may fall to.
         move: how particles move: `HMC()` or `MALA()`.
-        n_moves: moves per temperature after the pilot that tunes them; None for as many as the mixing asks for.
+        n_moves: moves per temperature after the pilot that tunes them, twice as many at the target itself; None for as
+            many as the mixing asks for.
         max_correlation: with n_moves=None, what the correlation with the values before the moves must fall to.
-        max_moves: with n_moves=None, the most moves at one temperature.
+        max_moves: with n_moves=None, the most moves at one temperature, twice as many at the target itself.
         preconditioner: how moves are scaled.
         selection: how particles are resampled.
         resample_below: resample when the ESS is below this share of P.
@@ -136,7 +138,7 @@ class AnnealedPMC:
         log_weight = theta.new_full((len(theta),), -math.log(len(theta)), dtype=torch.float64)
         origin = torch.arange(len(theta), device=theta.device)
         tuning = Tuning(gaussian_step(path.dim), self.move.first_length())
-        return AnnealedState(path.start(theta), log_weight, origin, 0.0, 0.0, 0.0, tuning, 0, seed)
+        return AnnealedState(path.start(theta), log_weight, origin, 0.0, 0.0, 0.0, math.inf, tuning, 0, seed)
 
     def step(self, state: AnnealedState, target: Tempered) -> tuple[AnnealedState, AnnealedInfo]:
         """Raise the temperature, weight, resample where weights are uneven, move."""
@@ -162,16 +164,22 @@ class AnnealedPMC:
         """
         path, start = Path(target), time.monotonic()
         state = self.init(target, seed=seed) if state is None else state
+        if len(state.log_weight) != self.n_particles:
+            raise InputError(
+                f"the state holds {len(state.log_weight)} particles, the sampler has n_particles={self.n_particles}. "
+                "Continue with the settings the run was begun with."
+            )
         history: list[AnnealedRecord] = []
         while state.temperature < 1 and (max_steps is None or len(history) < max_steps):
             state, info = self._step(state, path)
             history.append(_record(state, info, time.monotonic() - start))
             for observer in observers:
                 observer(state, history[-1])
-        return AnnealedResult(state.samples, state.origin, state.log_evidence_error, tuple(history), state)
+        return AnnealedResult(state, tuple(history))
 
     def _step(self, state: AnnealedState, path: Path) -> tuple[AnnealedState, AnnealedInfo]:
         sources = rng.streams(state.seed, state.step + 1, N_BLOCKS, state.points.theta.device)
+        before = state.temperature
         state, conditional_ess = self._heated(state)
         ess, n_families = float(diagnostics.ess(state.log_weight)), lineage.n_families(state.weight, state.origin)
         resampled = ess < self.resample_below * self.n_particles
@@ -181,27 +189,33 @@ class AnnealedPMC:
             state = _resampled(state, parent)
         scale = self.preconditioner(state.points, state.weight, state.temperature)
         kernel = Kernel(path, state.temperature, scale)
-        before = kernel.monitors(state.points)  # (P, 2 + S)
         mixer = self._mixer(final=state.temperature == 1)
-        points, mixing = mixer(kernel, state.points, state.weight, state.tuning, sources)
-        drift = Drift.between(before, kernel.monitors(points), state.weight, parent)
-        info = AnnealedInfo(ess, conditional_ess, resampled, n_families, mixing, drift)
+        points, mixing = mixer(kernel, state.points, state.weight, parent, state.tuning, sources)
+        rise = state.temperature - before
+        info = AnnealedInfo(ess, conditional_ess, resampled, n_families, mixing, rise)
         return state._replace(points=points, tuning=mixing.tuning), info
 
     def _heated(self, state: AnnealedState) -> tuple[AnnealedState, float]:
         """The next temperature's weights and evidence, and the conditional ESS of the increment."""
         points, step = state.points, state.step + 1
         ladder = self.temperatures or AdaptiveTemperatures(self.ess_fraction)
-        temperature = ladder(state.temperature, points.log_likelihood, state.log_weight, step)
+        temperature = ladder(state.temperature, points.log_likelihood, state.log_weight)
         increment = (temperature - state.temperature) * points.log_likelihood  # (P,)
         log_weight = _some_weight(state.log_weight + increment)
         gain = float(log_weight.logsumexp(0))
+        if not math.isfinite(gain) or temperature <= state.temperature:
+            raise TargetError(
+                f"the temperature cannot rise above {state.temperature:.3g}: the log-likelihoods of the particles lie "
+                f"between {float(points.log_likelihood.min()):.3g} and {float(points.log_likelihood.max()):.3g}. "
+                "Check the likelihood far from the data's own values, or scale the data."
+            )
         conditional_ess = diagnostics.conditional_ess(state.log_weight, increment)
         heated = state._replace(
             log_weight=log_weight - gain,
             temperature=temperature,
             log_evidence=state.log_evidence + gain,
             ideal_variance=state.ideal_variance + 1 / conditional_ess - 1 / len(log_weight),
+            least_ess=min(state.least_ess, conditional_ess),
             step=step,
         )
         return heated, conditional_ess
@@ -234,6 +248,7 @@ def _record(state: AnnealedState, info: AnnealedInfo, seconds: float) -> Anneale
     return AnnealedRecord(
         step=state.step,
         temperature=state.temperature,
+        rise=info.rise,
         ess=info.ess,
         conditional_ess=info.conditional_ess,
         n_families=info.n_families,
@@ -246,7 +261,7 @@ def _record(state: AnnealedState, info: AnnealedInfo, seconds: float) -> Anneale
         n_gradients=mixing.n_gradients,
         correlation=mixing.correlation,
         jump=mixing.jump,
-        drift=info.drift.largest,
+        drift=mixing.drift.largest,
         n_divergences=mixing.n_divergences,
         seconds=seconds,
     )

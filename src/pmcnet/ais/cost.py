@@ -31,7 +31,7 @@ def forecast(history: Sequence[AnnealedRecord]) -> Forecast:
     last = history[-1]
     if last.temperature >= 1:
         return Forecast(0.0, 0.0, 0.0)
-    passed = [0.0, *(record.temperature for record in history)]
+    passed = [history[0].temperature - history[0].rise, *(record.temperature for record in history)]
     n = min(RECENT, len(history))
     rise = (passed[-1] - passed[-1 - n]) / n
     n_left = max(1.0, last.temperature / rise * _integral(1 / last.temperature, _power(passed, n)))

@@ -104,11 +104,13 @@ def khat_limit(n_draws: int) -> float:
     return min(1 - 1 / math.log10(n_draws), 0.7) if n_draws > 10 else 0.0
 
 
-def verdict(log_weight: Tensor) -> Verdict:
+REMEDY = "Use the annealed method, a better start or more draws; do not read the spread as uncertainty."
+
+
+def verdict(log_weight: Tensor, *, remedy: str = REMEDY) -> Verdict:
     """Whether weighted draws can stand for their target, with the reason and the remedy."""
     flat = log_weight.flatten()
     n, n_eff, top, tail = flat.numel(), float(ess(flat)), float(max_weight(flat)), khat(flat)
-    remedy = "Use the annealed method, a better start or more draws; do not read the spread as uncertainty."
     if n_eff < DEGENERATE_ESS and n >= DEGENERATE_ESS:
         carried = f"{n_eff:.1f} of {n} draws carry the weight (the largest alone {top:.0%})"
         return Verdict("degenerate", f"only {carried}, so they are a few points and not a posterior. {remedy}")

@@ -63,7 +63,7 @@ class Evaluation:
         rows = max(1, self._rows // self.dim)  # a Hessian is D scores
         shape = (self.dim, self.dim)
         return torch.cat(
-            [_shaped(self.target.hessian(p), (len(p), *shape), "hessian") for p in torch.split(points, rows)]
+            [shaped(self.target.hessian(p), (len(p), *shape), "hessian") for p in torch.split(points, rows)]
         )
 
     def factors(self) -> Sequence["Evaluation"]:
@@ -83,7 +83,7 @@ class Evaluation:
         return theta.detach().reshape(-1, self.dim)
 
     def _value(self, value: Tensor, points: Tensor) -> Tensor:
-        value = _shaped(value, (len(points),), "log_density")
+        value = shaped(value, (len(points),), "log_density")
         if value.dtype not in (points.dtype, torch.float64):
             raise TargetError(
                 f"log_density must return {points.dtype} like its points, or torch.float64; got {value.dtype}. "
@@ -93,11 +93,8 @@ class Evaluation:
 
     def _value_and_score(self, points: Tensor) -> ValueAndScore:
         value, score = self.target.value_and_score(points)
-        score = _shaped(score, tuple(points.shape), "score").detach().to(points.dtype)
+        score = shaped(score, tuple(points.shape), "score").detach().to(points.dtype)
         return ValueAndScore(self._value(value, points), score)
-
-    def _hessian(self, points: Tensor) -> Tensor:
-        return _shaped(self.target.hessian(points), (len(points), self.dim, self.dim), "hessian").detach()
 
     def _refuse(self, bad: Tensor, what: str, theta: Tensor) -> None:
         if bad.any():
@@ -110,11 +107,12 @@ class Evaluation:
             )
 
 
-def _shaped(answer: Tensor, shape: tuple[int, ...], name: str) -> Tensor:
-    if not isinstance(answer, Tensor) or tuple(answer.shape) != shape:
+def shaped(answer: Tensor, shape: Sequence[int], name: str) -> Tensor:
+    """The answer, if it is a tensor of the given shape."""
+    if not isinstance(answer, Tensor) or tuple(answer.shape) != tuple(shape):
         given = tuple(answer.shape) if isinstance(answer, Tensor) else type(answer).__name__
         raise TargetError(
-            f"{name} of {shape[0]} points must be a tensor of shape {shape}; got {given}. "
+            f"{name} of {shape[0]} points must be a tensor of shape {tuple(shape)}; got {given}. "
             "Points come in batches (n, D), one result per row."
         )
     return answer

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pmcnet.ais.drift import Drift
 from pmcnet.ais.moves import Kernel, Move
 from pmcnet.ais.path import Points
 from pmcnet.rng import Stream, standard_normal, uniform
@@ -41,7 +42,8 @@ class Mixing(NamedTuple):
 
     `correlation` is that of the log-likelihood, or of the monitors on average where that is larger, between before and
     after; `jump` the mean squared displacement in units of what independent draws would show; `n_gradients` counts
-    batches, one gradient for each particle; `acceptance` is that of the moves with the frozen step size.
+    batches, one gradient for each particle; `acceptance` is that of the moves with the frozen step size; `drift` what
+    all of them did to the monitors' means.
     """
 
     tuning: Tuning
@@ -51,6 +53,7 @@ class Mixing(NamedTuple):
     correlation: float
     jump: float
     n_divergences: int
+    drift: Drift
 
 
 def correlation(before: Tensor, after: Tensor, weight: Tensor) -> float:
@@ -104,7 +107,7 @@ class Mixer:
         move: the kind of trajectory.
         n_moves: moves with the frozen step size; None for as many as bring the correlation down to `max_correlation`.
         max_correlation: what counts as forgotten.
-        max_moves: where to give up; the verdict then says so.
+        max_moves: where to give up.
     """
 
     move: Move
@@ -113,14 +116,30 @@ class Mixer:
     max_moves: int
 
     def __call__(
-        self, kernel: Kernel, points: Points, weight: Tensor, tuning: Tuning, sources: Sequence[Stream]
+        self,
+        kernel: Kernel,
+        points: Points,
+        weight: Tensor,
+        parent: Tensor,
+        tuning: Tuning,
+        sources: Sequence[Stream],
     ) -> tuple[Points, Mixing]:
-        """One pilot (more while its step size is far off), then the moves that count."""
+        """One pilot (more while its step size is far off), then the moves that count.
+
+        Args:
+            kernel: trajectories at this temperature.
+            points: the population, with normalised weights (P,).
+            weight: those weights.
+            parent: which particles (P,) are copies of one another.
+            tuning: of the temperature before.
+            sources: random streams.
+        """
         before, start = kernel.monitors(points), points
         accepted, n_moves, n_gradients, n_divergences = [], 0, 0, 0
         if self.n_moves != 0:
             points, tuning, n_gradients = self._pilot(kernel, points, weight, tuning, sources)
-        now = correlation(before, kernel.monitors(points), weight)
+        after = kernel.monitors(points)
+        now = correlation(before, after, weight)
         while n_moves < self.max_moves if self.n_moves is None else n_moves < self.n_moves:
             length = self.move.length(tuning.n_leapfrog, float(sources[0].host.random()))
             share = SMALLEST_STEP + (1 - SMALLEST_STEP) * _per_particle(points, sources)
@@ -129,12 +148,14 @@ class Mixer:
             points, n_moves, n_gradients = moved.points, n_moves + 1, n_gradients + length
             n_divergences += int(moved.divergent.sum())
             accepted.append(float(moved.acceptance.mean()))
-            now = correlation(before, kernel.monitors(points), weight)
+            after = kernel.monitors(points)
+            now = correlation(before, after, weight)
             if self.n_moves is None and now <= self.max_correlation:
                 break
         acceptance = sum(accepted) / len(accepted) if accepted else math.nan
         jump = _jump(start.theta, points.theta, weight)
-        return points, Mixing(tuning, n_moves, n_gradients, acceptance, now, jump, n_divergences)
+        drift = Drift.between(before, after, weight, parent)
+        return points, Mixing(tuning, n_moves, n_gradients, acceptance, now, jump, n_divergences, drift)
 
     def _pilot(
         self, kernel: Kernel, points: Points, weight: Tensor, tuning: Tuning, sources: Sequence[Stream]
@@ -180,4 +201,5 @@ def _spread(theta: Tensor, weight: Tensor) -> Tensor:
 def _jump(before: Tensor, after: Tensor, weight: Tensor) -> float:
     moved = float(weight @ (after - before).double().square().sum(-1))
     centred = after.double() - weight @ after.double()
-    return moved / (2 * float(weight @ centred.square().sum(-1)))
+    spread = 2 * float(weight @ centred.square().sum(-1))
+    return moved / spread if spread > 0 else 0.0

@@ -24,11 +24,10 @@ DIVERGENT = 1000.0
 
 
 class Moved(NamedTuple):
-    """A population after one move: `acceptance` (P,) probabilities, `accepted` and `divergent` (P,) flags."""
+    """A population after one move: probabilities of `acceptance` (P,), and which trajectories were `divergent` (P,)."""
 
     points: Points
     acceptance: Tensor
-    accepted: Tensor
     divergent: Tensor
 
 
@@ -156,13 +155,13 @@ class Kernel:
             velocity = torch.addcmul(velocity, half, push)
             if unit is not None or last == n_leapfrog:
                 gain = self._minus_energy(here, velocity) - before
-                gain = torch.where(gain.isnan(), -torch.inf, gain)
+                # an infinite density is no density: such points are turned down like those that are not numbers
+                gain = torch.where(gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain)
                 acceptance = gain.clamp(max=0).exp()
             if unit is not None:
                 way = ((here.theta - points.theta) / unit).square().sum(-1)
                 ways.append(torch.where(acceptance > 0, acceptance * way, 0.0).mean())
-        accepted = uniforms < acceptance
-        moved = Moved(here.where(accepted, points), acceptance, accepted, gain < -DIVERGENT)
+        moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain < -DIVERGENT)
         return moved, torch.stack(ways) if ways else noise.new_empty(0)
 
     def monitors(self, points: Points) -> Tensor:
@@ -180,4 +179,4 @@ class Kernel:
 
 def gaussian_step(dim: int) -> float:
     """A first step size for D whitened coordinates; acceptance then depends little on D."""
-    return min(1.0, 1.5 * dim**-0.25) if dim > 0 else math.nan
+    return min(1.0, 1.5 / math.sqrt(math.sqrt(dim)))

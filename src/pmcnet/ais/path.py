@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from pmcnet.ais.evaluation import shaped
 from pmcnet.ais.recorded import Recorded
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
 from pmcnet.ais.tiling import tile_bytes
@@ -21,7 +22,8 @@ class Tempered(Protocol):
 
     A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore, otherwise made by
     automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose mixing matters, otherwise the
-    coordinates; and `memory` and `bytes_per_point` as any `Target`.
+    coordinates; `memory` and `bytes_per_point` as any `Target`; and `device`, where its random streams should live,
+    otherwise the host.
     """
 
     @property
@@ -92,9 +94,10 @@ class Path:
     def draw(self, sources: Sequence[Stream], n: int) -> Tensor:
         """`n` points of the prior, in blocks of equal size from the streams: (n, D)."""
         theta = self.target.sample_prior(sources, -(-n // len(sources)))
-        if theta.ndim != 3 or theta.shape[-1] != self.dim:
+        wanted = (len(sources), -(-n // len(sources)), self.dim)
+        if tuple(theta.shape) != wanted:
             raise TargetError(
-                f"sample_prior must return (n_streams, n_draws, dim={self.dim}); got {tuple(theta.shape)}."
+                f"sample_prior must return (n_streams, n_draws, dim), here {wanted}; got {tuple(theta.shape)}."
             )
         return theta.flatten(0, 1)[:n]
 
@@ -131,20 +134,40 @@ class Path:
     def _ends(self, theta: Tensor) -> tuple[Tensor, ...]:
         prior = self._chunked("prior_and_score", self.target.log_prior, theta)
         likelihood = self._chunked("likelihood_and_score", self.target.log_likelihood, theta)
-        return prior.value.double(), likelihood.value.double(), prior.score, likelihood.score
+        return prior.value, likelihood.value, prior.score, likelihood.score
 
     def _chunked(self, name: str, log_density: LogDensity, theta: Tensor) -> ValueAndScore:
         function: Callable[[Tensor], ValueAndScore] | None = getattr(self.target, name, None)
         if function is None:
-            function = FunctionTarget(log_density, self.dim).value_and_score
-        parts = [function(chunk) for chunk in torch.split(theta, self._rows(theta))]
+            function = self._differentiated(name, log_density)
+        parts = [_checked(function(chunk), chunk, name) for chunk in torch.split(theta, self._rows(theta))]
         if len(parts) == 1:
             return parts[0]
         return ValueAndScore(torch.cat([p.value for p in parts]), torch.cat([p.score for p in parts]))
 
+    def _differentiated(self, name: str, log_density: LogDensity) -> Callable[[Tensor], ValueAndScore]:
+        plain = FunctionTarget(log_density, self.dim).value_and_score
+
+        def scored(theta: Tensor) -> ValueAndScore:
+            try:
+                return plain(theta)
+            except TargetError as error:
+                raise TargetError(
+                    f"log_{name.removesuffix('_and_score')} does not depend on theta through torch operations, so it "
+                    f"cannot be differentiated. Give the target a method {name}(theta) -> ais.ValueAndScore."
+                ) from error
+
+        return scored
+
     def _rows(self, theta: Tensor) -> int:
         n_bytes = tile_bytes(theta.device, getattr(self.target, "memory", DEFAULT_MEMORY))
         return max(1, n_bytes // getattr(self.target, "bytes_per_point", BYTES_PER_COORDINATE * self.dim))
+
+
+def _checked(answer: ValueAndScore, theta: Tensor, name: str) -> ValueAndScore:
+    """Values (n,) in float64 and scores (n, D) in the points' dtype, or an error that says what is wrong."""
+    value = shaped(answer.value, theta.shape[:1], f"log_{name.removesuffix('_and_score')}")
+    return ValueAndScore(value.double(), shaped(answer.score, theta.shape, "score").to(theta.dtype))
 
 
 def check_tempered(target: object) -> None:

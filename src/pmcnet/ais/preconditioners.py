@@ -41,8 +41,10 @@ def grouped(value: Tensor) -> Tensor:
 
 
 def _of_others(sums: Tensor) -> Tensor:
-    """Sums over each group (G, ...) -> sums over all the others."""
-    return sums.sum(0) - sums
+    """Sums over each group (G, ...) -> sums over all the others, added up and not subtracted, so nothing cancels."""
+    others = 1 - torch.eye(len(sums), dtype=sums.dtype, device=sums.device)
+    result: Tensor = torch.tensordot(others, sums, dims=1)
+    return result
 
 
 def _mean_of_others(value: Tensor, weight: Tensor) -> Tensor:
@@ -75,6 +77,8 @@ class Score:
         n, dim = points.theta.shape
         weight = grouped(weight.to(score.dtype))
         diagonal = _mean_of_others(score.square(), weight)  # (G, D)
+        flat = 1 / _variance(points, weight.flatten())  # where nothing has a slope, the spread is the scale
+        diagonal = torch.where(diagonal > 0, diagonal, flat)
         if self.structure == "diagonal" or (self.structure == "auto" and dim > MAX_DENSE):
             return Diagonal(diagonal.rsqrt())
         share = self.shrinkage + (1 - self.shrinkage) * dim / (dim + n)
@@ -82,6 +86,7 @@ class Score:
         precision = _of_others(rooted.mT @ rooted) / _of_others(weight.sum(-1))[:, None, None]  # (G, D, D)
         precision.mul_(1 - share).diagonal(dim1=-2, dim2=-1).add_(share * diagonal)
         root, failed = torch.linalg.cholesky_ex(precision)
+        root = torch.where((failed == 0)[:, None, None], root, torch.eye(dim, dtype=root.dtype, device=root.device))
         scale, valid = Full.from_covariance(torch.cholesky_inverse(root))
         return scale if bool((valid & (failed == 0)).all()) else Diagonal(diagonal.rsqrt())
 

@@ -22,19 +22,27 @@ class Recorded:
         self._function = function
         self._graph: torch.cuda.CUDAGraph | None = None
         self._result: tuple[Tensor, ...] = ()
-        side = torch.cuda.Stream(example.device)  # type: ignore[no-untyped-call]
-        side.wait_stream(torch.cuda.current_stream(example.device))
+        with torch.cuda.device(example.device):
+            self._record()
+
+    def _record(self) -> None:
+        before = torch.cuda.current_stream()
+        side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        side.wait_stream(before)
         with torch.cuda.stream(side):
             for _ in range(WARM_UP):
-                function(self.argument)
-        torch.cuda.current_stream(example.device).wait_stream(side)
+                self._function(self.argument)
+        before.wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph):
-                self._result = function(self.argument)
+            with torch.cuda.graph(graph, stream=side):
+                self._result = self._function(self.argument)
             self._graph = graph
-        except RuntimeError:  # something in it talks to the host
-            torch.cuda.synchronize(example.device)
+        except torch.cuda.OutOfMemoryError:
+            raise
+        except RuntimeError:  # something in it talks to the host; the failed recording leaves its stream behind
+            torch.cuda.set_stream(before)
+            torch.cuda.synchronize()
 
     def __call__(self, argument: Tensor) -> tuple[Tensor, ...]:
         """The function's result."""

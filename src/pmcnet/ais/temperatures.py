@@ -16,8 +16,8 @@ RESOLUTION = 60
 class Temperatures(Protocol):
     """The next temperature."""
 
-    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor, step: int) -> float:
-        """Present temperature, log-likelihoods (P,) and normalised log-weights (P,), step from 1 -> the next one."""
+    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
+        """Present temperature, log-likelihoods (P,) and normalised log-weights (P,) -> the next one."""
         ...
 
 
@@ -25,19 +25,18 @@ class Temperatures(Protocol):
 class AdaptiveTemperatures:
     """The temperature at which the conditional ESS of the increment is `ess_fraction` of P, by bisection."""
 
-    ess_fraction: float = 0.5
+    ess_fraction: float
 
     def __post_init__(self) -> None:
         if not 0 < self.ess_fraction < 1:
             raise InputError(f"ess_fraction must lie between 0 and 1; got {self.ess_fraction}.")
 
-    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor, step: int) -> float:
+    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
         """The conditional ESS falls as the temperature rises."""
-        least = self.ess_fraction * len(log_weight)
         # particles of zero likelihood are lost at any temperature; the others decide
         alive = log_likelihood > -torch.inf
-        log_likelihood, log_weight = log_likelihood[alive].cpu(), log_weight[alive].cpu()
-        least = min(least, self.ess_fraction * len(log_likelihood))
+        log_likelihood, log_weight = log_likelihood[alive].cpu(), log_weight[alive].log_softmax(0).cpu()
+        least = self.ess_fraction * len(log_likelihood)
 
         def enough(following: float) -> bool:
             return diagnostics.conditional_ess(log_weight, (following - temperature) * log_likelihood) >= least
@@ -62,6 +61,6 @@ class FixedTemperatures:
         if not self.ladder or not rising or self.ladder[-1] != 1:
             raise InputError(f"a ladder must rise from above 0 to 1; got {self.ladder}.")
 
-    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor, step: int) -> float:
-        """The step-th rung."""
-        return self.ladder[step - 1]
+    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
+        """The first rung above."""
+        return next(rung for rung in self.ladder if rung > temperature)

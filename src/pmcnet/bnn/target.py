@@ -52,6 +52,11 @@ class BayesianTarget:
             )
         if not self.x.is_floating_point() or not self.x.isfinite().all() or not self.y.isfinite().all():
             raise InputError("x must be floating-point and x and y finite. Fill or drop missing values first.")
+        if isinstance(self.network, MLP) and self.network.sizes[-1] != self.likelihood.n_outputs:
+            raise InputError(
+                f"{self.likelihood} needs a network with {self.likelihood.n_outputs} outputs; "
+                f"got sizes {self.network.sizes}."
+            )
         if not 1 <= self.n_batches <= len(self.x):
             raise InputError(f"n_batches must lie between 1 and the {len(self.x)} rows; got {self.n_batches}.")
 
@@ -137,6 +142,8 @@ class BayesianTarget:
 
     def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """`n_draws` points from the prior from each stream: (len(sources), n_draws, D)."""
+        if self.share != 1:
+            raise InputError("a factor holds a share of the prior only, so it has no draws. Use the whole target.")
         weights = self.prior.sample(sources, n_draws, self.network.layout, like=self.x)
         noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.x)
         return torch.cat([weights, self.likelihood.from_normal(noise)], dim=-1)
@@ -156,7 +163,8 @@ class BayesianTarget:
         with torch.no_grad():
             output, pull = self.network.differentiable(weights, x)
             log_prob, slope, extra_slope = self.likelihood.slopes(output, y, extra)
-            return ValueAndScore(log_prob.sum(-1, dtype=torch.float64), torch.cat([pull(slope), extra_slope], dim=-1))
+            score = torch.cat([pull(slope.to(theta.dtype)), extra_slope.to(theta.dtype)], dim=-1)
+            return ValueAndScore(log_prob.sum(-1, dtype=torch.float64), score)
 
     def _differentiated(self, function: Callable[[Tensor], Tensor], theta: Tensor) -> ValueAndScore:
         return FunctionTarget(function, self.dim).value_and_score(theta)
