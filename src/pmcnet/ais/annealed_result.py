@@ -22,6 +22,8 @@ MIN_ACCEPTANCE = 0.2
 MAX_DRIFT = 0.25
 """Standard deviations by which the last moves may shift a mean."""
 
+MORE_MOVES = "Use more moves (a smaller max_correlation, a larger max_moves) or more particles."
+
 
 class AnnealedRecord(NamedTuple):
     """One line of a run's history: a temperature.
@@ -103,10 +105,7 @@ class AnnealedResult(Judged):
 
 def _path_verdict(result: AnnealedResult) -> Verdict:
     """What the way to the target says; the advice is what cures it."""
-    state, more_moves = (
-        result.state,
-        "Use more moves (a smaller max_correlation, a larger max_moves) or more particles.",
-    )
+    state = result.state
     if state.temperature < 1:
         stopped = f"the run stopped at temperature {state.temperature:.3g} of 1"
         return Verdict("degenerate", f"{stopped}. Continue it from its state.")
@@ -117,12 +116,12 @@ def _path_verdict(result: AnnealedResult) -> Verdict:
     if last and not last.acceptance > MIN_ACCEPTANCE:
         share = f"only {last.acceptance:.0%} of the last moves were accepted"
         stuck = "no particle was moved" if last.n_moves == 0 else share
-        return Verdict("doubtful", f"{stuck}, so copies of one particle stay copies. {more_moves}")
+        return Verdict("doubtful", f"{stuck}, so copies of one particle stay copies. {MORE_MOVES}")
     if last and last.drift > MAX_DRIFT:
         shift = f"the last moves shifted a monitored mean by {last.drift:.2f} standard deviations"
-        return Verdict("doubtful", f"{shift}, so the particles had not kept up with the temperature. {more_moves}")
+        return Verdict("doubtful", f"{shift}, so the particles had not kept up with the temperature. {MORE_MOVES}")
     n_families = lineage.n_families(state.weight, state.origin)
     if n_families < MIN_FAMILIES:
         few = f"the particles descend from {n_families:.1f} effective ancestors, so the error of log Z is unknown"
-        return Verdict("doubtful", f"{few} and modes may be missing. {more_moves}")
+        return Verdict("doubtful", f"{few} and modes may be missing. {MORE_MOVES}")
     return Verdict("trustworthy", "the particles kept up with every temperature.")

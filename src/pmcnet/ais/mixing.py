@@ -57,10 +57,12 @@ class Mixing(NamedTuple):
 
 
 def correlation(before: Tensor, after: Tensor, weight: Tensor) -> float:
-    """Correlation of monitors (P, 1 + S) with what they were: the larger of the first one's and the others' mean."""
-    return _worst(
-        _product(before, after, weight) / (_product(before, before, weight) * _product(after, after, weight)).sqrt()
-    )
+    """Correlation of log-likelihood, log-prior and monitors (P, 2 + S) with what they were.
+
+    The larger of the log-likelihood's and the monitors' mean; the log-prior is watched for drift alone.
+    """
+    spread = (_product(before, before, weight) * _product(after, after, weight)).sqrt()
+    return _worst(_product(before, after, weight) / spread)
 
 
 def _product(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
@@ -69,7 +71,7 @@ def _product(a: Tensor, b: Tensor, weight: Tensor) -> Tensor:
 
 def _worst(each: Tensor) -> float:
     """Monitors that do not vary (0 / 0) have nothing to forget."""
-    first, others = each[0], each[2:][each[2:].isfinite()]  # the log-prior is watched for drift alone
+    first, others = each[0], each[2:][each[2:].isfinite()]
     first = first if first.isfinite() else others.new_zeros(())
     return float(torch.maximum(first, others.mean()) if len(others) else first)
 

@@ -82,9 +82,8 @@ def evidence_prior(
             progress(trials[-1])
         following = min(max(_next(trials), low), high)
         nearest = min(abs(math.log(following / trial.sigma)) for trial in trials)
-        converged = abs(trials[-1].slope) < 2 * trials[-1].slope_error or (
-            nearest < tolerance and low < following < high
-        )
+        level = abs(trials[-1].slope) < 2 * trials[-1].slope_error
+        converged = level or (nearest < tolerance and low < following < high)
         if converged or nearest == 0:
             break
         sigma = following
