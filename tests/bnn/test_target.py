@@ -178,3 +178,25 @@ def test_bad_data_is_refused(change, text):
     target, *_ = linear_gaussian()
     with pytest.raises(InputError, match=text):
         replace(target, **change)
+
+
+@pytest.mark.parametrize("likelihood", [Gaussian(0.5), LearnedGaussian(), GeneralisedGaussian(0.5, 1.0)])
+def test_row_weights_count_rows_as_often(likelihood):
+    x, y = rows(6)
+    weight = torch.tensor([1.0, 2.0, 0.0, 3.0, 1.0, 1.0], dtype=torch.float64)
+    repeated = torch.repeat_interleave(torch.arange(6), weight.long())
+    target = BayesianTarget(MLP((3, 2, 1)), likelihood, x, y, weight=weight, memory=1)
+    plain = BayesianTarget(MLP((3, 2, 1)), likelihood, x[repeated], y[repeated])
+    theta = torch.randn(4, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    weighted, counted = target.value_and_score(theta), plain.value_and_score(theta)
+    assert torch.allclose(weighted.value, counted.value)
+    assert torch.allclose(weighted.score, counted.score)
+    assert torch.allclose(target.log_density(theta), weighted.value)
+    factors = replace(target, n_batches=3).factors()
+    assert torch.allclose(sum(f.log_density(theta) for f in factors), weighted.value)
+
+
+def test_weight_of_another_length_is_refused():
+    x, y = rows(6)
+    with pytest.raises(InputError, match="weight must hold one finite number"):
+        BayesianTarget(MLP((3, 2, 1)), Gaussian(0.5), x, y, weight=torch.ones(5))

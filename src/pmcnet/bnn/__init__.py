@@ -1,17 +1,17 @@
 """Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
 
+from pmcnet.bnn.classes import Bernoulli, Categorical
 from pmcnet.bnn.curvature import GaussNewtonTarget
 from pmcnet.bnn.likelihoods import (
-    Bernoulli,
-    Categorical,
     Gaussian,
     GeneralisedGaussian,
     LearnedGaussian,
     Likelihood,
+    Regression,
 )
 from pmcnet.bnn.nets import LeNet5, ResNet20
 from pmcnet.bnn.network import MLP, Layout, ModuleNetwork, Network, Parameter
-from pmcnet.bnn.posterior import AnnealedPosterior, ParticlePosterior, Population, Predictive
+from pmcnet.bnn.posterior import AnnealedPosterior, ParticlePosterior, Population, Predictive, RecordedPosterior
 from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior
 from pmcnet.bnn.target import BayesianTarget
 
@@ -38,5 +38,7 @@ __all__ = [
     "Population",
     "Predictive",
     "Prior",
+    "RecordedPosterior",
+    "Regression",
     "ResNet20",
 ]

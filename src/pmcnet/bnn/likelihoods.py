@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from pmcnet.errors import InputError
 
@@ -18,7 +17,7 @@ Task = Literal["regression", "classification"]
 
 
 class Slopes(NamedTuple):
-    """Log p of each row (P, N), its derivative by output (P, N, C), and that of the sum by own parameters (P, E)."""
+    """Log p of each row (P, N), its derivatives by output (P, N, C) and by own parameters (P, N, E)."""
 
     log_prob: Tensor
     output: Tensor
@@ -69,19 +68,19 @@ class Likelihood(Protocol):
         ...
 
 
-def _column(output: Tensor, y: Tensor) -> Tensor:
+def no_extra_slope(log_prob: Tensor) -> Tensor:
+    """The derivative by own parameters where there are none: (P, N, 0)."""
+    return log_prob.new_empty((*log_prob.shape, 0))
+
+
+def column(output: Tensor, y: Tensor) -> Tensor:
     """Outputs (P, N, 1) as (P, N), after checking that targets are (N,)."""
     if y.ndim != 1:
         raise InputError(f"y must be one number per row, (n_rows,); got {tuple(y.shape)}.")
     return output[..., 0]
 
 
-def _index(output: Tensor, y: Tensor) -> Tensor:
-    """Where each row's class is among the outputs (P, N, C): (P, N, 1)."""
-    return y.long().expand(output.shape[:-1])[..., None]
-
-
-class _NoExtra:
+class NoExtra:
     """A likelihood without parameters of its own."""
 
     n_extra = 0
@@ -95,8 +94,8 @@ class _NoExtra:
         return noise
 
 
-class _Regression:
-    """Predicts the output itself; uncertainty is variance, by the law of total variance."""
+class Regression:
+    """What regressions share: they predict the output itself; uncertainty is variance, by the law of total variance."""
 
     task: Task = "regression"
     n_outputs = 1
@@ -104,6 +103,11 @@ class _Regression:
     def noise_variance(self, extra: Tensor) -> Tensor:
         """Variance of y around the output, for each network (P,)."""
         raise NotImplementedError
+
+    def cdf(self, z: Tensor) -> Tensor:
+        """P(y <= output + z standard deviations)."""
+        probability: Tensor = torch.special.ndtr(z)
+        return probability
 
     def mean(self, output: Tensor) -> Tensor:
         """The output."""
@@ -118,28 +122,8 @@ class _Regression:
         return aleatoric + variance[..., 0]
 
 
-class _Classification:
-    """Predicts probabilities; uncertainty is entropy in nats."""
-
-    task: Task = "classification"
-
-    def aleatoric(self, mean: Tensor, extra: Tensor) -> Tensor:
-        """-sum_c p_c log p_c of each network's prediction."""
-        return entropy(mean)
-
-    def total(self, mean: Tensor, aleatoric: Tensor, variance: Tensor) -> Tensor:
-        """Entropy of the averaged prediction."""
-        return entropy(mean)
-
-
-def entropy(probability: Tensor) -> Tensor:
-    """-sum_c p_c log p_c over the last axis, with 0 log 0 = 0."""
-    terms: Tensor = torch.special.entr(probability)
-    return terms.sum(-1)
-
-
 @dataclass(frozen=True)
-class Gaussian(_NoExtra, _Regression):
+class Gaussian(NoExtra, Regression):
     """y ~ N(output, sigma^2) with a given standard deviation."""
 
     sigma: float
@@ -150,13 +134,14 @@ class Gaussian(_NoExtra, _Regression):
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """-(y - output)^2 / (2 sigma^2) - log(2 pi sigma^2) / 2."""
-        residual = (y - _column(output, y)) / self.sigma
+        residual = (y - column(output, y)) / self.sigma
         return -0.5 * residual.square() - math.log(self.sigma) - 0.5 * math.log(2 * math.pi)
 
     def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
         """(y - output) / sigma^2."""
-        residual = y - _column(output, y)
-        return Slopes(self.log_prob(output, y, extra), (residual / self.sigma**2)[..., None], torch.zeros_like(extra))
+        log_prob = self.log_prob(output, y, extra)
+        residual = y - column(output, y)
+        return Slopes(log_prob, (residual / self.sigma**2)[..., None], no_extra_slope(log_prob))
 
     def noise_variance(self, extra: Tensor) -> Tensor:
         """sigma^2."""
@@ -164,7 +149,7 @@ class Gaussian(_NoExtra, _Regression):
 
 
 @dataclass(frozen=True)
-class LearnedGaussian(_Regression):
+class LearnedGaussian(Regression):
     """y ~ N(output, sigma^2) with log sigma one more parameter, log sigma ~ N(log_sigma_mean, log_sigma_std^2)."""
 
     log_sigma_mean: float = -2.0
@@ -177,16 +162,16 @@ class LearnedGaussian(_Regression):
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """-(y - output)^2 / (2 sigma^2) - log sigma - log(2 pi) / 2."""
-        residual = (y - _column(output, y)) * (-extra).exp()
+        residual = (y - column(output, y)) * (-extra).exp()
         return -0.5 * residual.square() - extra - 0.5 * math.log(2 * math.pi)
 
     def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
-        """(y - output) / sigma^2, and the sum of (y - output)^2 / sigma^2 - 1 by log sigma."""
+        """(y - output) / sigma^2, and (y - output)^2 / sigma^2 - 1 by log sigma."""
         inverse = (-extra).exp()  # (P, 1)
-        residual = (y - _column(output, y)) * inverse  # (P, N)
+        residual = (y - column(output, y)) * inverse  # (P, N)
         square = residual.square()
         log_prob = -0.5 * square - extra - 0.5 * math.log(2 * math.pi)
-        return Slopes(log_prob, (residual * inverse)[..., None], square.sum(-1, keepdim=True) - y.shape[0])
+        return Slopes(log_prob, (residual * inverse)[..., None], (square - 1)[..., None])
 
     def log_prior(self, extra: Tensor) -> Tensor:
         """Normal log-density of log sigma."""
@@ -203,7 +188,7 @@ class LearnedGaussian(_Regression):
 
 
 @dataclass(frozen=True)
-class GeneralisedGaussian(_NoExtra, _Regression):
+class GeneralisedGaussian(NoExtra, Regression):
     """p(y) proportional to exp(-(|y - output| / alpha)^rho): rho = 2 Gaussian, rho = 1 Laplace, less more robust."""
 
     alpha: float
@@ -218,67 +203,26 @@ class GeneralisedGaussian(_NoExtra, _Regression):
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """-(|y - output| / alpha)^rho + log rho - log(2 alpha Gamma(1 / rho))."""
         constant = math.log(self.rho) - math.log(2 * self.alpha) - math.lgamma(1 / self.rho)
-        return constant - ((y - _column(output, y)).abs() / self.alpha).pow(self.rho)
+        return constant - ((y - column(output, y)).abs() / self.alpha).pow(self.rho)
 
     def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
         """rho |r|^(rho - 1) sign(r) / alpha^rho with r = y - output; 0 where r is."""
-        residual = (y - _column(output, y)) / self.alpha
+        residual = (y - column(output, y)) / self.alpha
         size = residual.abs()
         slope = torch.where(size > 0, self.rho / self.alpha * size.pow(self.rho - 1) * residual.sign(), 0.0)
-        return Slopes(self.log_prob(output, y, extra), slope[..., None], torch.zeros_like(extra))
+        log_prob = self.log_prob(output, y, extra)
+        return Slopes(log_prob, slope[..., None], no_extra_slope(log_prob))
+
+    @property
+    def _variance(self) -> float:
+        return self.alpha**2 * math.exp(math.lgamma(3 / self.rho) - math.lgamma(1 / self.rho))
 
     def noise_variance(self, extra: Tensor) -> Tensor:
         """alpha^2 Gamma(3 / rho) / Gamma(1 / rho)."""
-        variance = self.alpha**2 * math.exp(math.lgamma(3 / self.rho) - math.lgamma(1 / self.rho))
-        return extra.new_full(extra.shape[:-1], variance)
+        return extra.new_full(extra.shape[:-1], self._variance)
 
-
-@dataclass(frozen=True)
-class Bernoulli(_NoExtra, _Classification):
-    """Two classes from one logit z: P(y = 1) = sigmoid(z)."""
-
-    n_outputs = 1
-
-    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
-        """y log s(z) + (1 - y) log(1 - s(z)) = log s((2 y - 1) z), from the logit."""
-        return F.logsigmoid((2 * y - 1) * _column(output, y))
-
-    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
-        """y - s(z)."""
-        log_prob = self.log_prob(output, y, extra)
-        return Slopes(log_prob, (y - _column(output, y).sigmoid())[..., None], torch.zeros_like(extra))
-
-    def mean(self, output: Tensor) -> Tensor:
-        """(1 - s(z), s(z))."""
-        return torch.cat([(-output).sigmoid(), output.sigmoid()], dim=-1)
-
-
-@dataclass(frozen=True)
-class Categorical(_NoExtra, _Classification):
-    """One of C classes from C logits, by softmax."""
-
-    n_classes: int
-
-    def __post_init__(self) -> None:
-        if self.n_classes < 2:
-            raise InputError(f"n_classes must be at least 2; got {self.n_classes}.")
-
-    @property
-    def n_outputs(self) -> int:
-        """One logit per class."""
-        return self.n_classes
-
-    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
-        """log softmax(z)[y] = z_y - log sum_c exp(z_c)."""
-        return output.gather(-1, _index(output, y))[..., 0] - output.logsumexp(-1)
-
-    def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
-        """1[c = y] - softmax(z)_c."""
-        index, log_total = _index(output, y), output.logsumexp(-1, keepdim=True)
-        slope = (output - log_total).exp_().neg_()
-        slope.scatter_add_(-1, index, slope.new_ones(()).expand(index.shape))
-        return Slopes((output.gather(-1, index) - log_total)[..., 0], slope, torch.zeros_like(extra))
-
-    def mean(self, output: Tensor) -> Tensor:
-        """softmax(z)."""
-        return output.softmax(-1)
+    def cdf(self, z: Tensor) -> Tensor:
+        """1/2 + sign(z) P(1 / rho, (|z| std / alpha)^rho) / 2, with P the regularised incomplete gamma function."""
+        power = (z.abs() * (math.sqrt(self._variance) / self.alpha)).pow(self.rho)
+        within: Tensor = torch.special.gammainc(torch.full_like(z, 1 / self.rho), power)
+        return 0.5 + 0.5 * z.sign() * within

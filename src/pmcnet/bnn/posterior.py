@@ -1,8 +1,8 @@
 """Weighted networks, and what they predict: Algorithm 2 of the paper, and the average over all of them."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import NamedTuple, Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -11,10 +11,14 @@ from pmcnet.ais.annealed_result import AnnealedResult
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
-from pmcnet.bnn.likelihoods import Likelihood
+from pmcnet.bnn.likelihoods import Likelihood, Regression
+from pmcnet.bnn.mixture import mixture_quantiles
 from pmcnet.bnn.network import Network
 from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import InputError
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 
 class Predictive(NamedTuple):
@@ -57,9 +61,33 @@ class ParticlePosterior(Judged):
         """Unnormalised log-weights (J,)."""
         return self.samples.log_weight.flatten()
 
-    def resample(self, n: int, seed: int) -> Tensor:
+    def resample(self, n: int, seed: int = 0) -> Tensor:
         """`n` equally weighted parameter vectors (n, D)."""
         return self.samples.resample(n, seed)
+
+    def thinned(self, n: int, seed: int = 0) -> "ParticlePosterior":
+        """`n` networks drawn by their weights, equally weighted: a cheaper posterior with the same verdict."""
+        theta = self.resample(n, seed)
+        samples = WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64) + self.log_evidence)
+        return RecordedPosterior(
+            self.network,
+            self.likelihood,
+            samples,
+            self.memory,
+            recorded_verdict=self.verdict,
+            recorded_error=self.log_evidence_error,
+        )
+
+    def to(self, device: torch.device) -> Self:
+        """The same posterior with its networks on another device."""
+        samples = WeightedSamples(self.samples.theta.to(device), self.samples.log_weight.to(device))
+        return replace(self, samples=samples)
+
+    def to_arviz(self, n: int | None = None, seed: int = 0) -> "DataTree":
+        """Equally weighted draws for ArviZ, one variable per tensor of the network; see `pmcnet.bnn.export`."""
+        from pmcnet.bnn.export import to_arviz
+
+        return to_arviz(self, n, seed)
 
     def equally_weighted(self) -> "Population":
         """The same networks, each counted once: the population, not the posterior its weights describe."""
@@ -96,6 +124,29 @@ class ParticlePosterior(Judged):
             parts.append(total)
         return torch.cat(parts)
 
+    def quantiles(self, x: Tensor, probabilities: Sequence[float]) -> Tensor:
+        """Quantiles of y under the mixture of all networks, noise included, for regression: (Q, N).
+
+        The p-quantile solves sum_j w_j P(y <= q | Phi(theta_j, x)) = p: the mixture itself is inverted, by bisection.
+        """
+        likelihood = self.likelihood
+        if not isinstance(likelihood, Regression):
+            raise InputError(f"quantiles are of a regression's response; {likelihood} predicts classes.")
+        if not probabilities or not all(0 < p < 1 for p in probabilities):
+            raise InputError(f"probabilities must lie between 0 and 1, at least one; got {list(probabilities)}.")
+        weight = self.samples.weight.flatten()
+        alive = weight > 0
+        networks, weight = self.theta[alive], weight[alive].to(x.dtype)
+        _, extra = networks[:, : self.network.layout.dim], networks[:, self.network.layout.dim :]
+        deviation = likelihood.noise_variance(extra).sqrt()[:, None]  # (J, 1)
+        n_rows = max(1, self.memory // (8 * 8 * len(networks)))
+        level = torch.tensor(probabilities, dtype=x.dtype, device=x.device)
+        parts = []
+        for rows in torch.split(x, min(n_rows, self._n_rows)):
+            mean = torch.cat([mean[..., 0] for _, _, mean, _ in self._passes(networks, rows)])  # (J, n)
+            parts.append(mixture_quantiles(mean, deviation, weight, level, likelihood.cdf))
+        return torch.cat(parts, dim=1)
+
     def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
         """Weighted sums over chunks of networks; variances around a first prediction, so that they do not cancel."""
         reference = next(self._passes(networks[:1], x))[2].double()  # (1, N, C)
@@ -127,6 +178,24 @@ class ParticlePosterior(Judged):
                 theta = networks[start : start + n_chunk]
                 output = self.network(theta[:, :n_parameters], x)
                 yield start, output, self.likelihood.mean(output), theta[:, n_parameters:]
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedPosterior(ParticlePosterior):
+    """Networks whose verdict and evidence error were found when they were drawn and are carried along since."""
+
+    recorded_verdict: Verdict = field(kw_only=True)
+    recorded_error: float = field(kw_only=True)
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Standard error of log Z, as recorded."""
+        return self.recorded_error
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the draws can stand for the posterior, as recorded."""
+        return self.recorded_verdict
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,9 +20,21 @@ _MIN_NETWORKS = 32
 _N_MONITORED = 16
 
 
+class _Rows(NamedTuple):
+    """Some rows of the data, and how often each counts."""
+
+    x: Tensor
+    y: Tensor
+    weight: Tensor | None
+
+    def total(self, log_prob: Tensor) -> Tensor:
+        """The sum over rows (P, N) -> (P,), in float64."""
+        return (log_prob if self.weight is None else log_prob * self.weight).sum(-1, dtype=torch.float64)
+
+
 @dataclass(frozen=True, eq=False)
 class BayesianTarget:
-    """log pi(theta) = share * log p(theta) + sum_n log p(y_n | Phi(theta, x_n)), Eq. (target).
+    """log pi(theta) = share * log p(theta) + sum_n w_n log p(y_n | Phi(theta, x_n)), Eq. (target).
 
     The flat vector holds the network's parameters and after them the likelihood's own.
 
@@ -34,6 +47,7 @@ class BayesianTarget:
         n_batches: B, how many mini-batches `factors()` makes of the rows, in their order.
         memory: bytes that evaluations may use for temporaries.
         share: power of the prior: 1, and 1 / B in a factor, so that factors sum to log pi.
+        weight: how often each row counts (N,): w_n = 2 is the row twice. Absent, every row counts once.
     """
 
     network: Network
@@ -44,6 +58,7 @@ class BayesianTarget:
     n_batches: int = 1
     memory: int = DEFAULT_MEMORY
     share: float = 1.0
+    weight: Tensor | None = None
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or len(self.x) == 0:
@@ -52,6 +67,13 @@ class BayesianTarget:
             )
         if not self.x.is_floating_point() or not self.x.isfinite().all() or not self.y.isfinite().all():
             raise InputError("x must be floating-point and x and y finite. Fill or drop missing values first.")
+        if self.weight is not None and (
+            self.weight.shape != self.y.shape or not bool((self.weight >= 0).all() & self.weight.isfinite().all())
+        ):
+            raise InputError(
+                f"weight must hold one finite number, not negative, for each of the {len(self.y)} rows; got shape "
+                f"{tuple(self.weight.shape)}."
+            )
         if isinstance(self.network, MLP) and self.network.sizes[-1] != self.likelihood.n_outputs:
             raise InputError(
                 f"{self.likelihood} needs a network with {self.likelihood.n_outputs} outputs; "
@@ -94,7 +116,7 @@ class BayesianTarget:
 
     def log_likelihood(self, theta: Tensor) -> Tensor:
         """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
-        return torch.stack([self._rows_log_likelihood(theta, x, y) for x, y in self._row_chunks()]).sum(0)
+        return torch.stack([self._rows_log_likelihood(theta, rows) for rows in self._row_chunks()]).sum(0)
 
     def log_density(self, theta: Tensor) -> Tensor:
         """Log pi: (n, D) -> (n,), float64."""
@@ -106,10 +128,10 @@ class BayesianTarget:
 
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""
-        (x, y), *others = self._row_chunks()
-        value, score = self._rows_value_and_score(theta, x, y)
-        for x, y in others:
-            more = self._rows_value_and_score(theta, x, y)
+        first, *others = self._row_chunks()
+        value, score = self._rows_value_and_score(theta, first)
+        for rows in others:
+            more = self._rows_value_and_score(theta, rows)
             value, score = value + more.value, score + more.score
         return ValueAndScore(value, score)
 
@@ -137,8 +159,14 @@ class BayesianTarget:
 
     def factors(self) -> Sequence["BayesianTarget"]:
         """B mini-batches of the rows, each with its share of the prior."""
-        pairs = zip(self.x.tensor_split(self.n_batches), self.y.tensor_split(self.n_batches), strict=True)
-        return [replace(self, x=x, y=y, n_batches=1, share=self.share / self.n_batches) for x, y in pairs]
+        share = self.share / self.n_batches
+        batches = torch.arange(len(self.x), device=self.device).tensor_split(self.n_batches)
+        return [replace(self.at(slice(int(b[0]), int(b[-1]) + 1)), share=share) for b in batches]
+
+    def at(self, rows: Tensor | slice) -> "BayesianTarget":
+        """The same target with some of the rows, given by their positions or as a slice."""
+        weight = None if self.weight is None else self.weight[rows]
+        return replace(self, x=self.x[rows], y=self.y[rows], weight=weight, n_batches=1)
 
     def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """`n_draws` points from the prior from each stream: (len(sources), n_draws, D)."""
@@ -148,23 +176,29 @@ class BayesianTarget:
         noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.x)
         return torch.cat([weights, self.likelihood.from_normal(noise)], dim=-1)
 
-    def _row_chunks(self) -> Sequence[tuple[Tensor, Tensor]]:
-        return list(zip(torch.split(self.x, self._n_rows), torch.split(self.y, self._n_rows), strict=True))
+    def _row_chunks(self) -> Sequence[_Rows]:
+        starts = range(0, len(self.x), self._n_rows)
+        if len(starts) == 1:
+            return [_Rows(self.x, self.y, self.weight)]
+        cuts = [slice(start, start + self._n_rows) for start in starts]
+        return [_Rows(self.x[c], self.y[c], None if self.weight is None else self.weight[c]) for c in cuts]
 
-    def _rows_log_likelihood(self, theta: Tensor, x: Tensor, y: Tensor) -> Tensor:
+    def _rows_log_likelihood(self, theta: Tensor, rows: _Rows) -> Tensor:
         weights, extra = self.parts(theta)
-        return self.likelihood.log_prob(self.network(weights, x), y, extra).sum(-1, dtype=torch.float64)
+        return rows.total(self.likelihood.log_prob(self.network(weights, rows.x), rows.y, extra))
 
-    def _rows_value_and_score(self, theta: Tensor, x: Tensor, y: Tensor) -> ValueAndScore:
+    def _rows_value_and_score(self, theta: Tensor, rows: _Rows) -> ValueAndScore:
         """In closed form where the network has its own gradient, else by automatic differentiation."""
         if not isinstance(self.network, MLP):
-            return self._differentiated(lambda t: self._rows_log_likelihood(t, x, y), theta)
+            return self._differentiated(lambda t: self._rows_log_likelihood(t, rows), theta)
         weights, extra = (part.detach() for part in self.parts(theta))
         with torch.no_grad():
-            output, pull = self.network.differentiable(weights, x)
-            log_prob, slope, extra_slope = self.likelihood.slopes(output, y, extra)
-            score = torch.cat([pull(slope.to(theta.dtype)), extra_slope.to(theta.dtype)], dim=-1)
-            return ValueAndScore(log_prob.sum(-1, dtype=torch.float64), score)
+            output, pull = self.network.differentiable(weights, rows.x)
+            log_prob, slope, extra_slope = self.likelihood.slopes(output, rows.y, extra)
+            if rows.weight is not None:
+                slope, extra_slope = slope * rows.weight[:, None], extra_slope * rows.weight[:, None]
+            score = torch.cat([pull(slope.to(theta.dtype)), extra_slope.sum(1).to(theta.dtype)], dim=-1)
+            return ValueAndScore(rows.total(log_prob), score)
 
     def _differentiated(self, function: Callable[[Tensor], Tensor], theta: Tensor) -> ValueAndScore:
         return FunctionTarget(function, self.dim).value_and_score(theta)

@@ -1,13 +1,18 @@
-"""Named datasets, their splits and their scale.
+"""Named datasets, their splits and their scale; tables from files.
 
 table = data.load("glass")                                 # raw rows (214, 9), class indices (214,)
 split = data.standardise(data.split(table, seed=0))        # 6:2:2, in units of the training rows
 split = data.standardise(data.paper_split("glass"))        # the paper's own rows
 toy = data.control(400, seed=0)                            # rows from a known network, and that network
+frame = data.read_frame("rows.csv")                        # a table of your own; data.frame_chunks if it is large
 """
 
+from pmcnet.data.built_in import Entry, built_in_target, catalogue
 from pmcnet.data.catalogue import load, names
+from pmcnet.data.cells import Kind, column_kinds
 from pmcnet.data.control import ControlData, control
+from pmcnet.data.fingerprint import fingerprint
+from pmcnet.data.frames import frame_chunks, read_frame
 from pmcnet.data.scaling import Scaler, standardise, standardise_each
 from pmcnet.data.splits import PAPER_SPLITS, SplitSettings, default_sizes, paper_split, split
 from pmcnet.data.table import Features, Labels, Split, Table, Task
@@ -15,18 +20,26 @@ from pmcnet.data.table import Features, Labels, Split, Table, Task
 __all__ = [
     "PAPER_SPLITS",
     "ControlData",
+    "Entry",
     "Features",
+    "Kind",
     "Labels",
     "Scaler",
     "Split",
     "SplitSettings",
     "Table",
     "Task",
+    "built_in_target",
+    "catalogue",
+    "column_kinds",
     "control",
     "default_sizes",
+    "fingerprint",
+    "frame_chunks",
     "load",
     "names",
     "paper_split",
+    "read_frame",
     "split",
     "standardise",
     "standardise_each",

@@ -104,7 +104,9 @@ class Adam:
         """
         theta = start.detach().clone().requires_grad_()
         optimiser = torch.optim.Adam([theta], lr=self.learning_rate, betas=self.betas)
-        held_out = target if validation is None else replace(target, x=validation[0], y=validation[1], n_batches=1)
+        held_out = target
+        if validation is not None:
+            held_out = replace(target, x=validation[0], y=validation[1], weight=None, n_batches=1)
         best = Optimum(start.clone(), start.new_full((len(start),), torch.inf), torch.zeros(len(start)).long())
         for epoch in range(1, self.n_epochs + 1):
             order = torch.as_tensor(stream(seed, _START_STEP + epoch, 0).host.permutation(len(target.x)))
@@ -121,7 +123,7 @@ class Adam:
 
     def _loss(self, target: BayesianTarget, theta: Tensor, rows: Tensor) -> Tensor:
         """Negative log-likelihood of a batch (P,), plus for MAP the batch's share of the prior."""
-        batch = replace(target, x=target.x[rows], y=target.y[rows], n_batches=1, share=len(rows) / len(target.x))
+        batch = replace(target.at(rows), share=len(rows) / len(target.x))
         return -(batch.log_density(theta) if self.objective == "map" else batch.log_likelihood(theta))
 
 

@@ -1,5 +1,6 @@
 """The look of every figure: one accent colour, greys, open axes, and files that need no display."""
 
+import io
 import textwrap
 from collections.abc import Sequence
 from math import ceil
@@ -16,6 +17,8 @@ ACCENT = "#c2410c"
 INK = "#262626"
 GREY = "#737373"
 PALE = "#d4d4d4"
+BARS = "#bdbdbd"
+TINTS = {"80": "#f0a988", "95": "#f7cfbb", "99": "#fce9df"}  # of the accent by level in percent, darker where likelier
 
 TITLE_SIZE = 14.0
 PANEL_SIZE = 12.0
@@ -55,6 +58,14 @@ def sheet(
     for ax in axes:
         _open(ax)
     return figure, axes
+
+
+def single(size: tuple[float, float]) -> tuple[Figure, Axes]:
+    """Return a bare figure of one open panel on no background, `size` being its width and height in inches."""
+    figure = Figure(figsize=size, layout="constrained", facecolor="none")
+    ax = figure.add_subplot(facecolor="none")
+    _open(ax)
+    return figure, ax
 
 
 def axis_names(axes: Sequence[Axes], x: str, y: str) -> None:
@@ -105,14 +116,26 @@ def save(figure: Figure, path: Path | str) -> Path:
     """Write `figure` in the format its suffix names, making the folder if needed, and return the path."""
     path = checked_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.draw_without_rendering()  # square panels move in the first layout; the second, on saving, is right
-    if path.suffix.lower() == ".png":
-        figure.savefig(path, format="png", dpi=PNG_DPI)
+    if path.suffix.lower() == ".svg":
+        path.write_text(svg(figure), encoding="utf-8")
         return path
+    _settle(figure)
+    figure.savefig(path, format="png", dpi=PNG_DPI)
+    return path
+
+
+def svg(figure: Figure) -> str:
+    """Return `figure` as SVG whose words are text, the same for the same data."""
+    _settle(figure)
+    written = io.BytesIO()
     # fonttype has no argument of its own; the fixed salt and absent date make equal data give equal files
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pmcnet"}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
-    return path
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue().decode()
+
+
+def _settle(figure: Figure) -> None:
+    figure.draw_without_rendering()  # square panels move in the first layout; the second, on saving, is right
 
 
 def _open(ax: Axes) -> None:

@@ -33,7 +33,7 @@ def confusion(
         class_names: one name per class.
     """
     non_empty(by_label, "by_label")
-    counts = {str(label): _counts(matrix, str(label), len(class_names)) for label, matrix in by_label.items()}
+    counts = {str(label): checked_counts(matrix, str(label), len(class_names)) for label, matrix in by_label.items()}
     names = [
         canvas.wrapped(str(name), _LONGEST * 0.62 * canvas.TICK_SIZE / 72, canvas.TICK_SIZE) for name in class_names
     ]
@@ -55,6 +55,19 @@ def shares(counts: Array) -> Array:
 def cell_text(count: float) -> str:
     """Return a count as an integer where it is whole, else with one decimal."""
     return f"{count:.0f}" if abs(count - round(count)) < 1e-9 else f"{count:.1f}"
+
+
+def checked_counts(matrix: Sequence[Sequence[float]], label: str, n_classes: int) -> Array:
+    """Return a square matrix of counts, one row and one column per class."""
+    counts = finite(matrix, f"the matrix of {label}")
+    if counts.shape != (n_classes, n_classes):
+        raise InputError(
+            f"the matrix of {label} must be (n_classes={n_classes}, n_classes={n_classes}); got {counts.shape}. "
+            "Give one class name per row and column."
+        )
+    if counts.min() < 0:
+        raise InputError(f"the matrix of {label} must hold counts of at least 0; got {counts.min():.6g}.")
+    return counts
 
 
 def _panel(ax: Axes, counts: Array, names: Sequence[str]) -> AxesImage:
@@ -95,15 +108,3 @@ def _size(names: Sequence[str]) -> tuple[float, float]:
     side = _cell(names) * len(names)
     margin = 0.4 + _LETTER * _longest(names)
     return side + margin + 0.5, side + (0.75 * margin if _crowded(names) else 0.4) + 0.6
-
-
-def _counts(matrix: Sequence[Sequence[float]], label: str, n_classes: int) -> Array:
-    counts = finite(matrix, f"the matrix of {label}")
-    if counts.shape != (n_classes, n_classes):
-        raise InputError(
-            f"the matrix of {label} must be (n_classes={n_classes}, n_classes={n_classes}); got {counts.shape}. "
-            "Give one class name per row and column."
-        )
-    if counts.min() < 0:
-        raise InputError(f"the matrix of {label} must hold counts of at least 0; got {counts.min():.6g}.")
-    return counts

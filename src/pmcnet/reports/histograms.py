@@ -14,7 +14,6 @@ from pmcnet.reports import canvas
 from pmcnet.reports.checks import Array, class_name, entry, non_empty, probabilities
 
 _LEAST_VARIANCE = 1e-8
-_BARS = "#bdbdbd"
 _PANEL = (3.5, 2.9)
 
 
@@ -61,9 +60,9 @@ def histograms(rows: Sequence[Mapping[str, Any]], path: Path | str, title: str, 
     figure, axes = canvas.sheet(len(panels), title, panel=_PANEL, most=4, beside=1.2)
     for ax, (name, draws) in zip(axes, panels, strict=True):
         canvas.panel_title(ax, name)
-        _panel(ax, draws)
+        probability_panel(ax, draws)
     canvas.axis_names(axes, "probability of the true class", "density")
-    bars, line = Patch(color=_BARS), Line2D([], [], color=canvas.ACCENT, linewidth=2)
+    bars, line = Patch(color=canvas.BARS), Line2D([], [], color=canvas.ACCENT, linewidth=2)
     canvas.legend(figure, [bars, line], ["draws", "Beta fit"])
     return canvas.save(figure, path)
 
@@ -74,7 +73,8 @@ def _checked(item: Mapping[str, Any], name: str, class_names: Sequence[str]) -> 
     return f"row {int(entry(item, 'row', name))}: {label}", draws
 
 
-def _panel(ax: Axes, draws: Array) -> None:
+def probability_panel(ax: Axes, draws: Array) -> None:
+    """Draw the histogram of probabilities over draws, and the Beta density with their moments."""
     ax.set(xlim=(-0.02, 1.02), xticks=(0, 0.5, 1))
     mean, std = float(draws.mean()), float(draws.std())
     if std**2 <= _LEAST_VARIANCE:
@@ -84,7 +84,7 @@ def _panel(ax: Axes, draws: Array) -> None:
         return
     edges = _edges(std)
     heights, _ = np.histogram(draws, edges, density=True)
-    ax.stairs(heights, edges, fill=True, color=_BARS)
+    ax.stairs(heights, edges, fill=True, color=canvas.BARS)
     tallest = float(heights.max())
     ax.set_ylim(0, 1.1 * max(tallest, _overlay(ax, draws, tallest)))
     emptiest = int(np.argmin([third.max() for third in np.array_split(heights, 3)]))

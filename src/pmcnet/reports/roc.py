@@ -14,7 +14,6 @@ from pmcnet.errors import InputError
 from pmcnet.reports import canvas
 from pmcnet.reports.checks import Array, class_name, entry, finite_list, non_empty, probabilities
 
-_SHADES = {"80": "#f0a988", "95": "#f7cfbb", "99": "#fce9df"}  # tints of the accent, darker where more likely
 _POSITIVE = 0  # the paper calls class 0 positive
 _PANEL = (3.7, 3.7)
 
@@ -43,10 +42,7 @@ def roc(curves: Sequence[Mapping[str, Any]], path: Path | str, title: str, class
         class_names: one name per class.
     """
     non_empty(curves, "curves")
-    drawn = (
-        [_positive(curves, "curves")] if len(curves) == 2 else [_curve(c, f"curves[{i}]") for i, c in enumerate(curves)]
-    )
-    return _draw([(class_name(curve.label, class_names), curve) for curve in drawn], path, title)
+    return _draw([(class_name(curve.label, class_names), curve) for curve in curves_to_draw(curves)], path, title)
 
 
 def roc_grid(by_label: Mapping[str, Sequence[Mapping[str, Any]]], path: Path | str, title: str) -> Path:
@@ -63,21 +59,29 @@ def roc_grid(by_label: Mapping[str, Sequence[Mapping[str, Any]]], path: Path | s
     )
 
 
+def curves_to_draw(curves: Sequence[Mapping[str, Any]]) -> list[Curve]:
+    """Return the checked curves; of two only that of class 0, since the other is its mirror image."""
+    if len(curves) == 2:
+        return [_positive(curves, "curves")]
+    return [_curve(item, f"curves[{i}]") for i, item in enumerate(curves)]
+
+
 def _draw(panels: Sequence[tuple[str, Curve]], path: Path | str, title: str) -> Path:
     figure, axes = canvas.sheet(len(panels), title, panel=_PANEL, beside=1.7)
     for ax, (name, curve) in zip(axes, panels, strict=True):
         canvas.panel_title(ax, name)
-        _panel(ax, curve)
+        roc_panel(ax, curve)
     canvas.axis_names(axes, "false positive rate", "true positive rate")
     levels = {level for _, curve in panels for level in curve.bands}
     _legend(figure, sorted(levels, key=float))
     return canvas.save(figure, path)
 
 
-def _panel(ax: Axes, curve: Curve) -> None:
+def roc_panel(ax: Axes, curve: Curve) -> None:
+    """Draw one curve over its bands and the line of chance."""
     for level in sorted(curve.bands, key=float, reverse=True):  # widest first, so that narrower ones lie on top
         low, high = curve.bands[level]
-        ax.fill_between(curve.grid, low, high, color=_SHADES[level], linewidth=0)
+        ax.fill_between(curve.grid, low, high, color=canvas.TINTS[level], linewidth=0)
     ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
     ax.plot(curve.grid, curve.mean, color=canvas.ACCENT, linewidth=2)
     ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1)
@@ -87,7 +91,7 @@ def _panel(ax: Axes, curve: Curve) -> None:
 def _legend(figure: Figure, levels: Sequence[str]) -> None:
     mean = Line2D([], [], color=canvas.ACCENT, linewidth=2)
     chance = Line2D([], [], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
-    bands = [Patch(color=_SHADES[level]) for level in levels]
+    bands = [Patch(color=canvas.TINTS[level]) for level in levels]
     canvas.legend(figure, [mean, *bands, chance], ["mean", *(f"{level} % of draws" for level in levels), "chance"])
 
 
@@ -104,9 +108,9 @@ def _curve(item: Mapping[str, Any], name: str) -> Curve:
         raise InputError(f"{name} grid must not decrease; sort the false positive rates and their curves together.")
     mean = _along(grid, entry(item, "mean", name), f"{name} mean")
     bands = {str(level): _band(grid, pair, f"{name} band {level}") for level, pair in item.get("bands", {}).items()}
-    unknown = sorted(set(bands) - set(_SHADES))
+    unknown = sorted(set(bands) - set(canvas.TINTS))
     if unknown:
-        raise InputError(f"{name} bands must be among {list(_SHADES)} percent; got {unknown}. Leave the others out.")
+        raise InputError(f"{name} bands must be among {list(canvas.TINTS)} percent; got {unknown}. Leave the others out.")
     return Curve(int(entry(item, "class", name)), grid, mean, bands)
 
 

@@ -1,0 +1,47 @@
+"""Posteriors for other people's tools."""
+
+from typing import TYPE_CHECKING
+
+from pmcnet.errors import InputError
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+    from pmcnet.bnn.posterior import ParticlePosterior
+
+MOST_DRAWS = 4000
+
+
+def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0) -> "DataTree":
+    """A `posterior` group with one chain of equally weighted draws; its attributes say what they came from.
+
+    ArviZ has no weights, so draws are resampled by them: `n_weighted`, `n_resampled` and `ess` are noted in the
+    attributes. Repeated draws carry no more information than `ess` says.
+
+    Args:
+        posterior: weighted networks.
+        n: how many to draw; as many as there are weighted draws, at most 4000, when absent.
+        seed: of the resampling.
+    """
+    try:
+        from arviz_base import from_dict
+    except ImportError as error:
+        raise InputError(
+            "to_arviz needs the package arviz-base. Install it with pip install 'pmcnet[arviz]'."
+        ) from error
+
+    n = min(posterior.samples.n_draws, MOST_DRAWS) if n is None else n
+    theta = posterior.resample(n, seed).cpu()  # (n, D)
+    layout = posterior.network.layout
+    variables = {name: tensor[None].numpy() for name, tensor in layout.unflatten(theta[:, : layout.dim]).items()}
+    extra = theta[:, layout.dim :]
+    if extra.shape[1]:
+        variables["log_noise_std"] = extra[None, :, 0].numpy()
+    attributes = {
+        "n_weighted": posterior.samples.n_draws,
+        "n_resampled": n,
+        "ess": posterior.ess,
+        "log_evidence": posterior.log_evidence,
+        "verdict": str(posterior.verdict),
+    }
+    return from_dict({"posterior": variables}, attrs={"/": attributes, "posterior": attributes})

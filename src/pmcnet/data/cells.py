@@ -1,0 +1,143 @@
+"""What a cell of a file says: a number, a text, or nothing.
+
+A column of numbers is one where every cell is a number, a truth value (true 1, false 0) or missing. One word that is none
+of these makes the whole column text: nothing is turned into a missing value because it could not be read.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from pmcnet.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series  # type: ignore[import-untyped]
+
+Kind = Literal["number", "text"]
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+
+# In a column of text a question mark may be a category of its own, so it is missing only among numbers.
+MISSING_NUMBER = (*MISSING, "?")
+
+_TRUTH: Mapping[str, float] = MappingProxyType(
+    {word: value for name, value in (("true", 1.0), ("false", 0.0)) for word in (name, name.upper(), name.capitalize())}
+)
+
+
+def number(word: str) -> float | None:
+    """The number a word stands for: NaN for a missing value, None for a word that is no number."""
+    word = word.strip()
+    if word in MISSING_NUMBER:
+        return math.nan
+    if word in _TRUTH:
+        return _TRUTH[word]
+    if "_" in word or not word.isascii():  # float() takes 1_000 and the digits of every script; files do not mean them
+        return None
+    try:
+        return float(word)
+    except ValueError:
+        return None
+
+
+def to_numbers(column: "Series", *, where: str, first_row: int = 1) -> "Series":
+    """The column as float64.
+
+    Args:
+        column: Of numbers, of truth values or of words.
+        where: Names the file in errors.
+        first_row: Number of the column's first row in that file.
+    """
+    import pandas as pd  # takes long to import
+
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return column.astype("float64")
+    values = np.full(len(column), math.nan)
+    present = column.notna().to_numpy()
+    for row, word in zip(np.flatnonzero(present).tolist(), column[present], strict=True):
+        value = number(str(word))
+        if value is None:
+            raise InputError(
+                f"column {column.name!r} of {where} must hold numbers; row {first_row + row} (the header not counted) "
+                f"holds {shown(word)}. Correct it, or leave the cell empty if the value is missing."
+            )
+        values[row] = value
+    return pd.Series(values, index=column.index, name=column.name)
+
+
+def to_text(column: "Series") -> "Series":
+    """The column as text; missing values stay missing."""
+    import pandas as pd
+
+    text = pd.Series(["text"]).dtype  # `str` from pandas 3 on, `object` before
+    return column.map(str, na_action="ignore").astype(text)
+
+
+def settled(column: "Series") -> "Series":
+    """A column as pandas read it whole, with numbers recognised behind ` NA` and `?`, and truth values with gaps as 1, 0."""
+    import pandas as pd
+
+    found = pd.api.types.infer_dtype(column, skipna=True)
+    if found in ("boolean", "integer") and column.dtype == object:  # with gaps, or beyond 64 bits
+        return column.astype("float64")
+    if found != "string":
+        return column
+    words = column.dropna().unique().tolist()
+    if not any(word.strip() in MISSING_NUMBER for word in words):
+        return column
+    numbers: dict[str, float] = {}
+    for word in words:
+        value = number(word)
+        if value is None:
+            return column
+        numbers[word] = value
+    if all(map(math.isnan, numbers.values())):
+        return column
+    return column.map(numbers).astype("float64")
+
+
+def column_kinds(frame: "DataFrame") -> dict[str, Kind]:
+    """What `frame_chunks` has to be asked for, to read later rows as this frame was read; truth values are numbers.
+
+    Args:
+        frame: As `read_frame` gives it.
+    """
+    import pandas as pd
+
+    return {
+        str(name): "number" if pd.api.types.is_numeric_dtype(dtype) else "text" for name, dtype in frame.dtypes.items()
+    }
+
+
+def check_asked(columns: Mapping[str, Kind], names: Iterable[str], where: str) -> None:
+    """Refuse kinds that do not exist and columns that the file does not have."""
+    names = tuple(names)
+    for name, kind in columns.items():
+        if kind not in get_args(Kind):
+            raise InputError(f"a column is a 'number' or a 'text'; got {kind!r} for {name!r}.")
+        if name not in names:
+            raise InputError(f"{where} has no column {name!r}; it has {listed(names)}. Add it, or correct its name.")
+
+
+def converted(frame: "DataFrame", columns: Mapping[str, Kind], *, where: str, first_row: int = 1) -> "DataFrame":
+    """The frame with the asked columns as float64 or text, the others untouched."""
+    changed = {
+        name: to_numbers(frame[name], where=where, first_row=first_row) if kind == "number" else to_text(frame[name])
+        for name, kind in columns.items()
+    }
+    return frame.assign(**changed)
+
+
+def shown(word: object, n_characters: int = 40) -> str:
+    """A cell for an error message, shortened."""
+    text = str(word)
+    return repr(text if len(text) <= n_characters else text[: n_characters - 3] + "...")
+
+
+def listed(names: tuple[str, ...], n_names: int = 10) -> str:
+    """Column names for an error message, the first few."""
+    rest = f" and {len(names) - n_names} more" if len(names) > n_names else ""
+    return ", ".join(map(shown, names[:n_names])) + rest

@@ -1,0 +1,49 @@
+"""A matplotlib figure as SVG inside a page: colours are the page's variables, ids are its own, nothing is fetched."""
+
+import re
+
+from matplotlib.figure import Figure
+
+from pmcnet.reports import canvas
+from pmcnet.reports.markup import Markup, attributes, tag
+
+VARIABLES = {
+    canvas.ACCENT: "--accent",
+    canvas.INK: "--ink",
+    canvas.GREY: "--grey",
+    canvas.PALE: "--pale",
+    canvas.BARS: "--bars",
+    **{colour: f"--tint-{level}" for level, colour in canvas.TINTS.items()},
+}
+
+_HEAD = re.compile(r".*?<svg[^>]*viewBox=\"([^\"]*)\"[^>]*>", re.DOTALL)
+_LEFT_OUT = re.compile(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->", re.DOTALL)
+_FONT = re.compile(r"font-family: [^;]*; ")
+_ID = re.compile(r' id="([^"]*)"')
+_USED = re.compile(r"(?:xlink:href=\"|url\()#([^\")]*)")
+_COLOUR = re.compile(r"#[0-9a-f]{6}")
+_LONG = re.compile(r"(\.\d\d)\d+")
+_NO_TURN = re.compile(r' transform="rotate\(-0 [^)]*\)"')
+_EMPTY = re.compile(r"<defs>\s*</defs>")
+
+
+def inline_svg(figure: Figure, key: str, label: str) -> Markup:
+    """Return `figure` as an `<svg>` that says `label`, follows light and dark, and whose ids start with `key`."""
+    text = canvas.svg(figure)
+    head = _HEAD.match(text)
+    assert head is not None, "matplotlib writes a viewBox"
+    body = _drawing(text[head.end() : text.rindex("</svg>")], key)
+    words = attributes(class_="drawing", role="img", aria_label=label, viewBox=head[1])
+    return Markup(f"<svg{words}>{tag('title', label)}{body}</svg>")
+
+
+def _drawing(body: str, key: str) -> str:
+    """Return what lies inside `<svg>`, shorter and free of whatever would reach beyond it."""
+    used = set(_USED.findall(body))
+    body = _LEFT_OUT.sub("", body)
+    body = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", body)
+    body = body.replace('xlink:href="#', f'href="#{key}-').replace("url(#", f"url(#{key}-")
+    body = _COLOUR.sub(lambda found: f"var({VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0], body)
+    for pattern, by in ((_FONT, ""), (_NO_TURN, ""), (_LONG, r"\1"), (_EMPTY, ""), (re.compile(r"\s+"), " ")):
+        body = pattern.sub(by, body)
+    return body.replace("> <", "><").strip()

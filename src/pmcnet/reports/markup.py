@@ -1,0 +1,107 @@
+"""HTML from small functions: whatever is not `Markup` already is escaped."""
+
+import math
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+MISSING = "-"
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def tag(name: str, *inside: str | None, **named: str | None) -> Markup:
+    """Return `<name ...>inside</name>`; plain text inside is escaped, None is left out."""
+    return Markup(f"<{name}{attributes(**named)}>{joined(inside)}</{name}>")
+
+
+def attributes(**named: str | None) -> str:
+    """Return ` key="value"` of each; `class_` means class, `aria_label` means aria-label, None is left out."""
+    pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in named.items() if value is not None)
+    return "".join(f' {key}="{escape(value)}"' for key, value in pairs)
+
+
+def joined(parts: Iterable[str | None]) -> Markup:
+    """Return all parts as one piece of HTML."""
+    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts if part is not None))
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], label: str, *, numbers_from: int = 1) -> Markup:
+    """Return a table that scrolls in its own frame, the first cell of each row being its name.
+
+    Args:
+        header: one name per column.
+        rows: cells, as many as there are names.
+        label: what the table shows, for those who hear the page.
+        numbers_from: the first column whose cells are set flush right.
+    """
+    side = ["number" if i >= numbers_from else None for i in range(len(header))]
+    names = [tag("th", name, scope="col", class_=kind) for name, kind in zip(header, side, strict=True)]
+    lines = [
+        tag(
+            "tr",
+            tag("th", row[0], scope="row"),
+            *(tag("td", cell, class_=kind) for cell, kind in zip(row[1:], side[1:], strict=True)),
+        )
+        for row in rows
+    ]
+    return frame(tag("table", tag("thead", tag("tr", *names)), tag("tbody", *lines)), label)
+
+
+def frame(inside: Markup, label: str) -> Markup:
+    """Return a box in which something wide scrolls, by keyboard too."""
+    return tag("div", inside, class_="scroll", role="region", aria_label=label, tabindex="0")
+
+
+def folded(summary: str, *inside: str | None) -> Markup:
+    """Return what is shown only when its summary is opened."""
+    return tag("details", tag("summary", summary), *inside)
+
+
+def number(value: Any) -> str:
+    """Return a measured number with about four digits, "-" for None or NaN, and text as it is."""
+    if value is None or isinstance(value, str):
+        return MISSING if value is None else value
+    value = float(value)
+    if math.isnan(value):
+        return MISSING
+    size = abs(value)
+    if math.isinf(size):
+        text = "∞"
+    elif 0 < size < 5e-4:
+        text = f"{size:.1e}"
+    else:
+        text = f"{size:,.{3 - (size >= 10) - (size >= 100) - (size >= 1000)}f}"
+    return f"−{text}" if value < 0 else text  # noqa: RUF001
+
+
+def count(value: Any) -> str:
+    """Return a whole number, thousands set apart."""
+    return number(value) if value is None or not math.isfinite(value) else f"{value:,.0f}"
+
+
+def share(value: Any) -> str:
+    """Return a share as percent."""
+    return number(value) if value is None or not math.isfinite(value) else f"{100 * value:.3g} %"
+
+
+def span(low: Any, high: Any) -> str:
+    """Return an interval as words."""
+    return MISSING if low is None or high is None else f"{number(low)} to {number(high)}"
+
+
+def setting(value: Any) -> str:
+    """Return a setting as it was given."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(setting(item) for item in value) or MISSING
+    return str(value)
