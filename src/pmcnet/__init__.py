@@ -1,6 +1,26 @@
 """Bayesian neural networks by adaptive importance sampling, on PyTorch.
 
-`pmcnet.ais` is the core: adaptive importance sampling on any batched log-density.
+`PMCNetClassifier` and `PMCNetRegressor` are scikit-learn estimators; `pmcnet.ais` is the core, adaptive importance
+sampling on any batched log-density; `pmcnet.bnn` makes one of a network and a dataset.
 """
 
-__version__ = "0.1.0"
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
+
+__version__ = "0.2.0"
+__all__ = ["PMCNetClassifier", "PMCNetRegressor", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators, imported when they are first asked for: `import pmcnet` itself costs nothing."""
+    if name in ("PMCNetClassifier", "PMCNetRegressor"):
+        from pmcnet import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module 'pmcnet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), "PMCNetClassifier", "PMCNetRegressor"])

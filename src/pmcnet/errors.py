@@ -15,3 +15,7 @@ class TargetError(PMCNetError, ValueError):
 
 class DegenerateWeightsError(PMCNetError, ArithmeticError):
     """No draw has positive weight, so there is nothing to normalise, resample or average."""
+
+
+class ModelFileError(InputError):
+    """A model file is missing, damaged, changed, from a newer version or of another kind."""

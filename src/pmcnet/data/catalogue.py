@@ -5,7 +5,6 @@ from importlib import resources
 from types import MappingProxyType
 
 import numpy as np
-from sklearn import datasets  # type: ignore[import-untyped]
 
 from pmcnet.data.table import Features, Labels, Table, Task
 from pmcnet.errors import InputError
@@ -59,6 +58,8 @@ def _glass() -> Table:
 
 def _from_sklearn(name: str, task: Task, source: str, **options: bool) -> Table:
     """One of scikit-learn's tables; `options` go to its loader."""
+    from sklearn import datasets  # type: ignore[import-untyped]  # takes long to import, and imports pandas
+
     bunch = getattr(datasets, f"load_{name}")(**options)
     classified = task == "classification"
     y: Labels = np.array(bunch.target, np.int64) if classified else np.array(bunch.target, np.float64)

@@ -1,7 +1,8 @@
 """What a cell of a file says: a number, a text, or nothing.
 
-A column of numbers is one where every cell is a number, a truth value (true 1, false 0) or missing. One word that is none
-of these makes the whole column text: nothing is turned into a missing value because it could not be read.
+A column of numbers is one where every cell is a number or missing, or every cell a truth value (true 1, false 0) or
+missing. One word that is neither makes the whole column text: nothing is turned into a missing value because it could
+not be read.
 """
 
 import math
@@ -77,7 +78,7 @@ def to_text(column: "Series") -> "Series":
 
 
 def settled(column: "Series") -> "Series":
-    """A column as pandas read it whole, with numbers recognised behind ` NA` and `?`, and truth values with gaps as 1, 0."""
+    """A column as pandas read it whole, with numbers found among ` NA` and `?`; truth values with gaps are 1 and 0."""
     import pandas as pd
 
     found = pd.api.types.infer_dtype(column, skipna=True)
@@ -85,18 +86,16 @@ def settled(column: "Series") -> "Series":
         return column.astype("float64")
     if found != "string":
         return column
-    words = column.dropna().unique().tolist()
-    if not any(word.strip() in MISSING_NUMBER for word in words):
-        return column
     numbers: dict[str, float] = {}
-    for word in words:
+    kinds: set[bool] = set()  # whether a truth value, of those that are not missing
+    for word in column.dropna().unique().tolist():
         value = number(word)
         if value is None:
             return column
         numbers[word] = value
-    if all(map(math.isnan, numbers.values())):
-        return column
-    return column.map(numbers).astype("float64")
+        if not math.isnan(value):
+            kinds.add(word.strip() in _TRUTH)
+    return column.map(numbers).astype("float64") if len(kinds) == 1 else column
 
 
 def column_kinds(frame: "DataFrame") -> dict[str, Kind]:
@@ -128,7 +127,15 @@ def converted(frame: "DataFrame", columns: Mapping[str, Kind], *, where: str, fi
         name: to_numbers(frame[name], where=where, first_row=first_row) if kind == "number" else to_text(frame[name])
         for name, kind in columns.items()
     }
-    return frame.assign(**changed)
+    return replaced(frame, changed)
+
+
+def replaced(frame: "DataFrame", columns: Mapping[str, "Series"]) -> "DataFrame":
+    """The frame with other columns under some of its names; unlike `assign` it takes every name."""
+    frame = frame.copy(deep=False)
+    for name, column in columns.items():
+        frame[name] = column
+    return frame
 
 
 def shown(word: object, n_characters: int = 40) -> str:

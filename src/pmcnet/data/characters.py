@@ -36,8 +36,8 @@ _SIGNATURES: Mapping[bytes, str] = MappingProxyType(
 @contextmanager
 def open_text(place: Place) -> Iterator[IO[str]]:
     """The text of a file, from its start."""
-    opened = gzip.open(place.path, "rb") if place.gzipped else place.path.open("rb")
-    with opened as raw:
+    with place.path.open("rb") as file:
+        raw = gzip.GzipFile(fileobj=file) if place.gzipped else file
         checked = io.BufferedReader(_Checked(raw, place.path), _BLOCK)
         with io.TextIOWrapper(checked, encoding="utf-8-sig", newline="") as text:
             yield text
@@ -46,7 +46,7 @@ def open_text(place: Place) -> Iterator[IO[str]]:
 class _Checked(io.RawIOBase):
     """Bytes that pass through on their way to the decoder, none of them NUL or outside UTF-8."""
 
-    def __init__(self, raw: IO[bytes], path: Path) -> None:
+    def __init__(self, raw: io.BufferedIOBase, path: Path) -> None:
         self._raw = raw
         self._path = path
         self._decoder = codecs.getincrementaldecoder("utf-8")()

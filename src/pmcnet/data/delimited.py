@@ -1,7 +1,8 @@
 """Tables in CSV and TSV files. The first line names the columns; a row that is too short ends in missing values.
 
-The header is read here and the rows by pandas, which would rename a repeated column and take the first of too many fields
-for an index.
+The header is read here and the rows by pandas, which would rename a repeated column, take the first of too many fields
+for an index and, in version 2, drop the last of them at the start of a chunk. So pandas is told of one column more than
+there are, and a row that has something to put there is refused; one empty field too many is forgiven.
 """
 
 import csv
@@ -10,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from pmcnet.data.cells import MISSING, MISSING_NUMBER, Kind, check_asked, listed, settled, to_numbers
+from pmcnet.data.cells import MISSING, MISSING_NUMBER, Kind, check_asked, listed, replaced, settled, to_numbers
 from pmcnet.data.characters import open_text
 from pmcnet.data.places import Place, check_names, check_some_rows
 from pmcnet.errors import InputError
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 _SUFFIXES = {",": ".csv", "\t": ".tsv"}
+_SURPLUS = "\0"  # no column has this name: NUL is refused
 _DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 
 
@@ -28,8 +30,10 @@ def read_delimited(place: Place) -> "DataFrame":
 
     names = check_header(place)
     with _rows(place) as text, _explained(place):
-        frame = pd.read_csv(text, na_values=list(MISSING), **_options(place, names))
-    return frame.apply(settled) if len(frame.columns) else frame
+        frame = pd.read_csv(text, na_values=list(MISSING), dtype={_SURPLUS: str}, **_options(place, names))
+        frame = _without_surplus(frame, place)
+    others = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    return replaced(frame, {name: settled(frame[name]) for name in others})
 
 
 def delimited_chunks(place: Place, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
@@ -44,13 +48,14 @@ def _chunks(place: Place, names: tuple[str, ...], columns: Mapping[str, Kind], n
 
     numbers = [name for name in names if columns.get(name) == "number"]
     missing = {name: list(MISSING_NUMBER if kind == "number" else MISSING) for name, kind in columns.items()}
-    as_text = {name: str for name in names if name not in numbers}
+    as_text = {name: str for name in (*names, _SURPLUS) if name not in numbers}
     options = _options(place, names)
     with _rows(place) as text, _explained(place):
         for chunk in pd.read_csv(text, na_values=missing, dtype=as_text, chunksize=n_rows, **options):
+            chunk = _without_surplus(chunk, place)
             first_row = chunk.index[0] + 1
             where = str(place.path)
-            yield chunk.assign(**{name: to_numbers(chunk[name], where=where, first_row=first_row) for name in numbers})
+            yield replaced(chunk, {name: to_numbers(chunk[name], where=where, first_row=first_row) for name in numbers})
 
 
 def _options(place: Place, names: tuple[str, ...]) -> dict[str, Any]:
@@ -59,7 +64,7 @@ def _options(place: Place, names: tuple[str, ...]) -> dict[str, Any]:
     options = {
         "sep": place.delimiter,
         "header": None,
-        "names": list(names),
+        "names": [*names, _SURPLUS],
         "index_col": False,
         "keep_default_na": False,
         "low_memory": False,  # else the type of a column may change within it
@@ -77,8 +82,8 @@ def check_header(place: Place) -> tuple[str, ...]:
         check_names(names, place.path)
         first = next(records, None)
     check_some_rows(0 if first is None else 1, place.path)
-    if first is not None and len(first) > len(names):
-        raise _too_many_fields(place, 1, len(names), len(first))
+    if first is not None and (len(first) > len(names) + 1 or "".join(first[len(names) :])):
+        raise _too_many_fields(place, 1)
     return names
 
 
@@ -123,9 +128,17 @@ def _remedy(delimiter: str) -> str:
     return f"Save it with commas: pandas.read_csv(path, sep={delimiter!r}).to_csv('new.csv', index=False){decimal}."
 
 
-def _too_many_fields(place: Place, row: int, expected: int, found: int) -> InputError:
+def _without_surplus(frame: "DataFrame", place: Place) -> "DataFrame":
+    surplus = frame.pop(_SURPLUS)
+    filled = (surplus.notna() & (surplus != "")).to_numpy(dtype=bool)  # (N,)
+    if filled.any():
+        raise _too_many_fields(place, int(frame.index[filled.argmax()]) + 1)
+    return frame
+
+
+def _too_many_fields(place: Place, row: int) -> InputError:
     return InputError(
-        f"row {row} of {place.path} (the header not counted) has {found} fields, the header {expected}. "
+        f"row {row} of {place.path} (the header not counted) has more fields than the header has names. "
         "Put quotes around text that holds the delimiter, or name every column in the header."
     )
 
@@ -138,9 +151,8 @@ def _explained(place: Place) -> Iterator[None]:
     try:
         yield
     except pd.errors.ParserError as error:
-        if ragged := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error)):
-            expected, row, found = map(int, ragged.groups())
-            raise _too_many_fields(place, row, expected, found) from error
+        if ragged := re.search(r"Expected \d+ fields in line (\d+)", str(error)):
+            raise _too_many_fields(place, int(ragged.group(1))) from error
         if quote := re.search(r"EOF inside string starting at row (\d+)", str(error)):
             row = int(quote.group(1)) + 1
             raise InputError(

@@ -1,7 +1,7 @@
 """One number for all that a frame says: the SHA-256 of its column names, types and values.
 
-The same on every machine and in every version of pandas. Each part goes in behind its length, so that no two frames read
-the same to the hash.
+The same on every machine and in every version of pandas. Each part goes in with its length, so that no two frames
+read the same to the hash.
 """
 
 import hashlib
@@ -38,9 +38,9 @@ def _parts(column: "Series") -> Iterator[bytes | memoryview]:
         values = np.ascontiguousarray(column.to_numpy(), dtype.newbyteorder("<"))  # (N,)
         if dtype.kind == "f" and np.isnan(values).any():
             values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)  # NaN has many bit patterns
-        yield memoryview(values).cast("B")
+        yield values.data.cast("B") if len(values) else b""
         return
-    text = dtype == object or isinstance(dtype, pd.StringDtype)
+    text = dtype is np.dtype(object) or isinstance(dtype, pd.StringDtype)
     yield _sized("text" if text else "date" if dtype.kind == "M" else str(dtype))
     missing = column.isna().to_numpy(dtype=bool)  # (N,)
     cells = [b"" if gone else _cell(value) for gone, value in zip(missing.tolist(), column, strict=True)]

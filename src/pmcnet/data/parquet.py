@@ -70,8 +70,8 @@ def _columns(file: Any, path: Path) -> list[str]:
     for field in schema:
         if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
             raise InputError(
-                f"column {field.name!r} of {path} holds {field.type}; a cell must be a number, a text, a truth value or "
-                "a date. Spread it over columns of its own, or drop it."
+                f"column {field.name!r} of {path} holds {field.type}; a cell must be a number, a text, a truth "
+                "value or a date. Spread it over columns of its own, or drop it."
             )
     return list(names)
 

@@ -51,7 +51,7 @@ def locate(source: str | Path) -> Place:
     suffix = next((end for end in _FORMATS if path.name.lower().endswith(end)), None)
     if suffix is None:
         raise InputError(
-            f"{path} must end in one of {_KNOWN}; got {path.suffix or 'no suffix'}. Rename it, or save it as one of these."
+            f"{path} must end in one of {_KNOWN}; got {path.suffix or 'no suffix'}. Rename it or save it as one."
         )
     _check_readable(path)
     return Place(path, _FORMATS[suffix])
@@ -83,8 +83,8 @@ def check_names(names: tuple[str, ...], path: Path) -> None:
     if repeated is not None:
         positions = " and ".join(str(i) for i, name in enumerate(names, start=1) if name == repeated)
         raise InputError(
-            f"{path} has the column name {repeated!r} more than once (columns {positions}). Rename or drop all but one; "
-            "if the file has no header line, add one."
+            f"{path} has the column name {repeated!r} more than once (columns {positions}). Rename or drop all but "
+            "one; if the file has no header line, add one."
         )
 
 

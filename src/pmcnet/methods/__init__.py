@@ -4,6 +4,17 @@ from pmcnet.methods.adam import Adam, Optimum, default_start
 from pmcnet.methods.annealed import AnnealedMethod
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.pmc import PMCMethod
-from pmcnet.methods.starts import Jitter, Restarts, Start
+from pmcnet.methods.starts import Given, Jitter, Restarts, Start
 
-__all__ = ["Adam", "AnnealedMethod", "Fit", "Jitter", "Optimum", "PMCMethod", "Restarts", "Start", "default_start"]
+__all__ = [
+    "Adam",
+    "AnnealedMethod",
+    "Fit",
+    "Given",
+    "Jitter",
+    "Optimum",
+    "PMCMethod",
+    "Restarts",
+    "Start",
+    "default_start",
+]

@@ -79,3 +79,24 @@ class Jitter:
             (solution,) = Restarts(self.adam)(target, 1, seed=seed, validation=validation, progress=progress)
         noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.x)
         return solution.to(target.x) + self.scale * noise
+
+
+@dataclass(frozen=True)
+class Given:
+    """Points found before, e.g. by another start; there must be as many as are asked for."""
+
+    points: Tensor
+
+    def __call__(
+        self,
+        target: BayesianTarget,
+        n: int,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+    ) -> Tensor:
+        """The points themselves."""
+        if self.points.shape != (n, target.dim):
+            raise InputError(f"the start must be (n_proposals={n}, dim={target.dim}); got {tuple(self.points.shape)}.")
+        return self.points

@@ -40,7 +40,7 @@ def reliability(bins: Sequence[Mapping[str, Any]]) -> Reliability | None:
     if not filled:
         return None
 
-    def column(key: str, otherwise: str | None = None) -> Array:
+    def column(key: str, otherwise: str = "") -> Array:
         values = [item.get(key) if item.get(key) is not None else item.get(otherwise) for _, item in filled]
         return probabilities(values, f"calibration {key}")
 

@@ -10,9 +10,10 @@ from pmcnet.errors import InputError
 from pmcnet.reports import canvas
 from pmcnet.reports.inline import inline_svg
 from pmcnet.reports.markup import MISSING, Markup, number, span, table, tag
+from pmcnet.reports.panels import marks
 from pmcnet.reports.record import real
 
-_SIZE = (4.8, 0.56)  # inches
+_SIZE = (4.3, 0.56)  # inches
 
 
 class Spread(NamedTuple):
@@ -26,12 +27,12 @@ class Spread(NamedTuple):
 
 def metric_table(metrics: Sequence[Mapping[str, Any]]) -> Markup:
     """Return one row per metric: of the averaged prediction, and over single draws."""
-    header = ["metric", "averaged prediction", "single draws: mean", "std", "95 % interval", "better"]
+    header = ["metric", "averaged prediction", "95 % of draws", "mean of draws", "std of draws", "better"]
     rows = []
     for metric in metrics:
         draws = metric.get("per_draw") or {}
         low, high = draws.get("interval95") or (None, None)
-        measured = [number(metric["value"]), number(draws.get("mean")), number(draws.get("std")), span(low, high)]
+        measured = [number(metric["value"]), span(low, high), number(draws.get("mean")), number(draws.get("std"))]
         rows.append([name_of(metric), *measured, str(metric.get("better") or MISSING)])
     return table(header, rows, "Metrics on the test set")
 
@@ -61,13 +62,12 @@ def forest(metrics: Sequence[Mapping[str, Any]]) -> Markup | None:
     if not found:
         return None
     lines = [_line(metric, spread, f"forest-{i}") for i, (metric, spread) in enumerate(found)]
-    marks = [("diamond", "averaged prediction"), ("dot", "mean of single draws"), ("bar", "95 % of single draws")]
-    legend = [tag("li", tag("span", class_=f"mark {mark}", aria_hidden="true"), words) for mark, words in marks]
+    legend = [("diamond", "averaged prediction"), ("dot", "mean of single draws"), ("bar", "95 % of single draws")]
     caption = (
         "Each metric on its own scale. A wide bar says that single draws of the posterior disagree about it; "
         "a diamond on the better side of the bar, that averaging over the draws pays."
     )
-    return tag("figure", tag("ul", *legend, class_="legend"), *lines, tag("figcaption", caption), class_="forest")
+    return tag("figure", marks(legend), *lines, tag("figcaption", caption), class_="forest")
 
 
 def forest_panel(ax: Axes, spread: Spread) -> None:
@@ -87,6 +87,8 @@ def forest_panel(ax: Axes, spread: Spread) -> None:
 
 def _line(metric: Mapping[str, Any], spread: Spread, key: str) -> Markup:
     drawing, ax = canvas.single(_SIZE)
+    drawing.set_layout_engine("none")  # all lines begin and end at the same place
+    ax.set_position((0.05, 0.42, 0.9, 0.55))
     forest_panel(ax, spread)
     name = name_of(metric)
     words = f"{name}: averaged prediction {number(spread.value)}, mean of draws {number(spread.mean)}, "

@@ -87,8 +87,26 @@ def probability_panel(ax: Axes, draws: Array) -> None:
     ax.stairs(heights, edges, fill=True, color=canvas.BARS)
     tallest = float(heights.max())
     ax.set_ylim(0, 1.1 * max(tallest, _overlay(ax, draws, tallest)))
+    ax.locator_params(axis="y", nbins=5)
     emptiest = int(np.argmin([third.max() for third in np.array_split(heights, 3)]))
     _note(ax, f"mean {mean:.3f}\nstd {std:.2g}", emptiest)
+
+
+def value_panel(ax: Axes, draws: Array, observed: float | None) -> None:
+    """Draw the histogram of predicted values over draws, and a line where the observed value lies."""
+    low, high = float(draws.min()), float(draws.max())
+    if high - low <= 1e-9 * max(abs(low), abs(high), 1.0):
+        ax.axvline(low, color=canvas.GREY, linewidth=2.5)
+        ax.set(ylim=(0, 1), yticks=())
+    else:
+        heights, edges = np.histogram(draws, int(np.clip(np.sqrt(draws.size), 8, 40)), density=True)
+        ax.stairs(heights, edges, fill=True, color=canvas.BARS)
+        ax.set_ylim(0, 1.1 * float(heights.max()))
+        ax.locator_params(axis="y", nbins=5)
+    if observed is not None:
+        ax.axvline(observed, color=canvas.ACCENT, linewidth=2)
+    ax.locator_params(axis="x", nbins=4)
+    ax.ticklabel_format(axis="x", useOffset=False)
 
 
 def _edges(std: float) -> Array:
@@ -111,4 +129,16 @@ def _overlay(ax: Axes, draws: Array, tallest: float) -> float:
 def _note(ax: Axes, text: str, third: int) -> None:
     """Write in the left, middle or right third of a panel, where there is room."""
     x, align = ((0.04, "left"), (0.5, "center"), (0.96, "right"))[third]
-    ax.text(x, 0.95, text, transform=ax.transAxes, ha=align, va="top", size=canvas.TICK_SIZE, color=canvas.INK)
+    for i, line in enumerate(text.splitlines()):  # one by one, so that each is aligned in whatever font it is shown
+        down = (0, -1.3 * canvas.TICK_SIZE * i)
+        ax.annotate(
+            line,
+            (x, 0.95),
+            down,
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha=align,
+            va="top",
+            size=canvas.TICK_SIZE,
+            color=canvas.INK,
+        )

@@ -22,7 +22,9 @@ _FONT = re.compile(r"font-family: [^;]*; ")
 _ID = re.compile(r' id="([^"]*)"')
 _USED = re.compile(r"(?:xlink:href=\"|url\()#([^\")]*)")
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
+_TAG = re.compile(r"<[^>]*>")
 _LONG = re.compile(r"(\.\d\d)\d+")
+_SPACE = re.compile(r"\s+")
 _NO_TURN = re.compile(r' transform="rotate\(-0 [^)]*\)"')
 _EMPTY = re.compile(r"<defs>\s*</defs>")
 
@@ -44,6 +46,7 @@ def _drawing(body: str, key: str) -> str:
     body = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", body)
     body = body.replace('xlink:href="#', f'href="#{key}-').replace("url(#", f"url(#{key}-")
     body = _COLOUR.sub(lambda found: f"var({VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0], body)
-    for pattern, by in ((_FONT, ""), (_NO_TURN, ""), (_LONG, r"\1"), (_EMPTY, ""), (re.compile(r"\s+"), " ")):
-        body = pattern.sub(by, body)
-    return body.replace("> <", "><").strip()
+    for pattern in (_FONT, _NO_TURN, _EMPTY):
+        body = pattern.sub("", body)
+    body = _TAG.sub(lambda found: _LONG.sub(r"\1", found[0]), body)  # coordinates only, never the words
+    return _SPACE.sub(" ", body).replace("> <", "><").strip()

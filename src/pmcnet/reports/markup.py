@@ -5,7 +5,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
+from pmcnet.reports.record import real
+
 MISSING = "-"
+
+_MINUS = "\N{MINUS SIGN}"
 
 
 class Markup(str):
@@ -64,29 +68,30 @@ def folded(summary: str, *inside: str | None) -> Markup:
 
 def number(value: Any) -> str:
     """Return a measured number with about four digits, "-" for None or NaN, and text as it is."""
-    if value is None or isinstance(value, str):
-        return MISSING if value is None else value
-    value = float(value)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return setting(value)
     if math.isnan(value):
         return MISSING
     size = abs(value)
     if math.isinf(size):
         text = "∞"
+    elif size >= 1e7:
+        text = f"{size:.3e}"
     elif 0 < size < 5e-4:
-        text = f"{size:.1e}"
+        text = f"{size:.2g}".replace("e-", f"e{_MINUS}")
     else:
         text = f"{size:,.{3 - (size >= 10) - (size >= 100) - (size >= 1000)}f}"
-    return f"−{text}" if value < 0 else text  # noqa: RUF001
+    return f"{_MINUS}{text}" if value < 0 else text
 
 
 def count(value: Any) -> str:
     """Return a whole number, thousands set apart."""
-    return number(value) if value is None or not math.isfinite(value) else f"{value:,.0f}"
+    return f"{value:,.0f}" if real(value) and abs(value) < 1e15 else number(value)
 
 
 def share(value: Any) -> str:
     """Return a share as percent."""
-    return number(value) if value is None or not math.isfinite(value) else f"{100 * value:.3g} %"
+    return f"{100 * value:.3g} %" if real(value) else number(value)
 
 
 def span(low: Any, high: Any) -> str:

@@ -1,4 +1,4 @@
-"""Figures of the page: drawings side by side as far as there is room, a legend, and a caption that says what is seen."""
+"""Figures of the page: drawings side by side, a legend, and a caption that says what is seen."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -9,10 +9,12 @@ from pmcnet.reports import canvas
 from pmcnet.reports.inline import inline_svg
 from pmcnet.reports.markup import Markup, folded, tag
 
-ALONE = (4.9, 4.0)  # inches; as wide as a phone, so that letters keep their size there
-BESIDE = (3.6, 3.2)
+ALONE = (4.4, 3.7)  # inches; as wide as a phone, so that letters keep their size there
+BESIDE = (3.6, 2.7)
+SQUARE = (3.6, 3.4)
 MOST = 9  # panels shown at once
 
+Size = tuple[float, float]  # width and height in inches
 Legend = Sequence[tuple[str, str]]  # what a mark looks like (a class of the style sheet), what it means
 
 
@@ -26,24 +28,29 @@ class Panel(NamedTuple):
     draw: Callable[[Axes], None]
 
 
-def figure(key: str, panels: Sequence[Panel], caption: str, legend: Legend = ()) -> Markup:
-    """Return a figure of all panels; beyond nine, the rest is folded away."""
-    size = ALONE if len(panels) == 1 else BESIDE
+def figure(key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE) -> Markup:
+    """Return a figure of all panels, `size` being that of one of several; beyond nine, the rest is folded away."""
+    size = ALONE if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
-    kind = "panels alone" if len(panels) == 1 else "panels"
-    shown = tag("div", *drawn[:MOST], class_=kind)
-    rest = folded(f"The other {len(drawn) - MOST}", tag("div", *drawn[MOST:], class_=kind)) if drawn[MOST:] else None
-    return tag("figure", _legend(legend) if legend else None, shown, rest, tag("figcaption", caption))
+    shown = tag("div", *drawn[:MOST], class_="panels")
+    rest = (
+        folded(f"The other {len(drawn) - MOST} panels", tag("div", *drawn[MOST:], class_="panels"))
+        if drawn[MOST:]
+        else None
+    )
+    kind = "alone" if len(panels) == 1 else None
+    return tag("figure", marks(legend) if legend else None, shown, rest, tag("figcaption", caption), class_=kind)
 
 
-def _drawn(panel: Panel, key: str, size: tuple[float, float]) -> Markup:
+def marks(legend: Legend) -> Markup:
+    """Return a legend as a list."""
+    items = [tag("li", tag("span", class_=f"mark {mark}", aria_hidden="true"), words) for mark, words in legend]
+    return tag("ul", *items, class_="legend")
+
+
+def _drawn(panel: Panel, key: str, size: Size) -> Markup:
     drawing, ax = canvas.single(size)
     panel.draw(ax)
     canvas.axis_names([ax], panel.x, panel.y)
     title = tag("h3", panel.title) if panel.title is not None else None
     return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")
-
-
-def _legend(legend: Legend) -> Markup:
-    marks = [tag("li", tag("span", class_=f"mark {mark}", aria_hidden="true"), words) for mark, words in legend]
-    return tag("ul", *marks, class_="legend")

@@ -1,12 +1,16 @@
-"""Progress of an annealed run: a bar on a terminal, plain lines elsewhere."""
+"""Progress of an annealed run and of a whole fit: a bar on a terminal, plain lines elsewhere."""
 
+import time
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from pmcnet.ais import AnnealedRecord, AnnealedState, forecast
+from pmcnet.ais import AnnealedRecord, AnnealedState, PMCInfo, PMCState, forecast
+
+SECONDS_BETWEEN_LINES = 5.0
+"""Where there is no terminal, lines of progress are at least this far apart."""
 
 
 class AnnealingProgress:
@@ -54,6 +58,65 @@ class AnnealingProgress:
             done = len(self._history)
             self._bar.update(self._task, completed=done / (done + left), text=text)
         else:
+            self.console.print(text, highlight=False, soft_wrap=True)
+
+
+class FitProgress:
+    """Progress of a whole fit: its stages as lines, and a bar (or now and then a line) within each.
+
+    Args:
+        console: where to write; standard error when absent.
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self._history: list[AnnealedRecord] = []
+        self._bar = Progress(
+            SpinnerColumn(), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console
+        )
+        self._task: TaskID | None = None
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.console.is_terminal:
+            self._bar.stop()
+
+    def stage(self, text: str) -> None:
+        """A new part of the work begins."""
+        self._history.clear()
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None
+        self.console.print(text, highlight=False, soft_wrap=True)
+
+    def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
+        """One temperature is done."""
+        self._history.append(record)
+        done, left = len(self._history), forecast(self._history).n_temperatures
+        self._show(done / (done + left), describe(self._history))
+
+    def stepped(self, state: PMCState, info: PMCInfo) -> None:
+        """One step is done."""
+        self._show(None, f"step {state.step}, ESS {info.samples.ess:.1f} of {info.samples.n_draws}")
+
+    def epoch(self, done: int, total: int) -> None:
+        """One epoch of a start is done."""
+        self._show(done / total, f"epoch {done} of {total}")
+
+    def _show(self, share: float | None, text: str) -> None:
+        if self.console.is_terminal:
+            if self._task is None:
+                self._task = self._bar.add_task("fit", total=None if share is None else 1.0, text=text)
+            self._bar.update(self._task, completed=share or 0.0, text=text)
+        elif share == 1.0 or time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
+            self._said = time.monotonic()
             self.console.print(text, highlight=False, soft_wrap=True)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, TypeGuard
 
 from pmcnet.errors import InputError
 
@@ -31,14 +31,14 @@ _OPTIONAL: dict[str, type] = {
     "history": list,
     "comparison": list,
 }
-_WORDS = {str: "text", Mapping: "a mapping", list: "a list"}
-_REMEDY = "Give the record of a finished run, as its JSON file holds it."
+_WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
+REMEDY = "Give the record of a finished run, as its JSON file holds it."
 
 
 def checked_record(record: Any) -> Mapping[str, Any]:
     """Return `record`; refuse what is no record of a run, or one of a newer format."""
     if not isinstance(record, Mapping):
-        raise InputError(f"a record must be a mapping; got {type(record).__name__}. {_REMEDY}")
+        raise InputError(f"a record must be a mapping; got {type(record).__name__}. {REMEDY}")
     _check_format(record.get("format"))
     for key, form in _FORMS.items():
         _check_form(record, key, form)
@@ -59,44 +59,44 @@ def class_names(record: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in record.get("classes") or ()]
 
 
-def real(value: Any) -> bool:
+def real(value: Any) -> TypeGuard[float]:
     """Say whether `value` is a finite number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
 
 
 def _check_format(given: Any) -> None:
     if not isinstance(given, int) or isinstance(given, bool):
-        raise InputError(f"a record must say its format, 1 to {FORMAT}; got {given!r:.40}. {_REMEDY}")
+        raise InputError(f"a record must say its format, 1 to {FORMAT}; got {given!r:.40}. {REMEDY}")
     if given > FORMAT:
         raise InputError(
-            f"this record has format {given}, and this version of pmcnet reads up to {FORMAT}. Upgrade pmcnet to read it."
+            f"this record has format {given}, and this pmcnet reads formats up to {FORMAT}. Upgrade pmcnet to read it."
         )
     if given < 1:
-        raise InputError(f"a record has a format of 1 to {FORMAT}; got {given}. {_REMEDY}")
+        raise InputError(f"a record has a format of 1 to {FORMAT}; got {given}. {REMEDY}")
 
 
 def _check_form(record: Mapping[str, Any], key: str, form: type) -> None:
     if key not in record:
-        raise InputError(f"a record must have the key {key!r}; got the keys {sorted(map(str, record))}. {_REMEDY}")
+        raise InputError(f"a record must have the key {key!r}; got the keys {sorted(map(str, record))}. {REMEDY}")
     if not isinstance(record[key], form):
-        raise InputError(f"{key} of a record must be {_WORDS[form]}; got {type(record[key]).__name__}. {_REMEDY}")
+        raise InputError(f"{key} of a record must be {_WORDS[form]}; got {type(record[key]).__name__}. {REMEDY}")
 
 
 def _check_word(given: Any, allowed: Sequence[str], name: str) -> None:
     if given not in allowed:
-        raise InputError(f"{name} of a record must be one of {', '.join(allowed)}; got {given!r:.40}. {_REMEDY}")
+        raise InputError(f"{name} of a record must be one of {', '.join(allowed)}; got {given!r:.40}. {REMEDY}")
 
 
 def _check_entries(entries: Sequence[Any], key: str) -> None:
     for i, item in enumerate(entries):
         if not isinstance(item, Mapping):
-            raise InputError(f"{key}[{i}] of a record must be a mapping; got {type(item).__name__}. {_REMEDY}")
+            raise InputError(f"{key}[{i}] of a record must be a mapping; got {type(item).__name__}. {REMEDY}")
 
 
 def _check_metric(metric: Mapping[str, Any], name: str) -> None:
     for key in ("name", "value"):
         if key not in metric:
-            raise InputError(f"{name} must have the key {key!r}; got the keys {sorted(map(str, metric))}. {_REMEDY}")
+            raise InputError(f"{name} must have the key {key!r}; got the keys {sorted(map(str, metric))}. {REMEDY}")
     value = metric["value"]
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-        raise InputError(f"{name} value must be a number or null; got {value!r:.40}. {_REMEDY}")
+        raise InputError(f"{name} value must be a number or null; got {value!r:.40}. {REMEDY}")

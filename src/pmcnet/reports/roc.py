@@ -110,7 +110,9 @@ def _curve(item: Mapping[str, Any], name: str) -> Curve:
     bands = {str(level): _band(grid, pair, f"{name} band {level}") for level, pair in item.get("bands", {}).items()}
     unknown = sorted(set(bands) - set(canvas.TINTS))
     if unknown:
-        raise InputError(f"{name} bands must be among {list(canvas.TINTS)} percent; got {unknown}. Leave the others out.")
+        raise InputError(
+            f"{name} bands must be among {list(canvas.TINTS)} percent; got {unknown}. Leave the others out."
+        )
     return Curve(int(entry(item, "class", name)), grid, mean, bands)
 
 

@@ -54,9 +54,12 @@ def scatter_panel(ax: Axes, found: Intervals) -> None:
     found = found.thinned()
     covered = found.covered
     thin = found.y.size > _FAINT
-    for kept, line, dot, marker in ((covered, canvas.BARS, canvas.GREY, "o"), (~covered, canvas.ACCENT, canvas.ACCENT, "X")):
+    for kept, line, dot, marker in (
+        (covered, canvas.BARS, canvas.GREY, "o"),
+        (~covered, canvas.ACCENT, canvas.ACCENT, "X"),
+    ):
         ax.vlines(found.y[kept], found.low[kept], found.high[kept], color=line, linewidth=0.8 if thin else 1.4)
-        size = 3.2 if thin else 4.5
+        size = (4.0 if thin else 5.0) + (marker == "X")
         ax.plot(found.y[kept], found.mean[kept], marker, color=dot, markersize=size, markeredgewidth=0, zorder=3)
     _same_limits(ax, found)
 

@@ -3,5 +3,14 @@
 from pmcnet.tune.evidence import EvidenceSearch, Trial, evidence_prior
 from pmcnet.tune.golden import Search, golden_section
 from pmcnet.tune.steps import smallest_stable
+from pmcnet.tune.validation import validation_prior
 
-__all__ = ["EvidenceSearch", "Search", "Trial", "evidence_prior", "golden_section", "smallest_stable"]
+__all__ = [
+    "EvidenceSearch",
+    "Search",
+    "Trial",
+    "evidence_prior",
+    "golden_section",
+    "smallest_stable",
+    "validation_prior",
+]

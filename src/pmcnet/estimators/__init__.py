@@ -1,0 +1,7 @@
+"""Scikit-learn estimators: thin shells over targets, methods and posteriors."""
+
+from pmcnet.estimators.base import Uncertainty
+from pmcnet.estimators.classifier import PMCNetClassifier
+from pmcnet.estimators.regressor import PMCNetRegressor
+
+__all__ = ["PMCNetClassifier", "PMCNetRegressor", "Uncertainty"]

@@ -1,0 +1,274 @@
+"""What both estimators share: settings, rows in and out, the fit, and what can be read off it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils import check_random_state  # type: ignore[import-untyped]
+from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    _check_sample_weight,
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    validate_data,
+)
+from torch import Tensor, nn
+
+from pmcnet.ais.diagnostics import Verdict
+from pmcnet.bnn import (
+    MLP,
+    BayesianTarget,
+    GaussianPrior,
+    LaplacePrior,
+    LayerGaussianPrior,
+    Likelihood,
+    ModuleNetwork,
+    Network,
+    ParticlePosterior,
+    Prior,
+)
+from pmcnet.errors import InputError
+from pmcnet.estimators import storage
+from pmcnet.estimators.columns import Columns
+from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
+from pmcnet.estimators.fitting import Fitting, Listener, PriorStd, Silent
+from pmcnet.estimators.planning import plan, resolve_device
+from pmcnet.estimators.rows import merged
+from pmcnet.methods.registry import NAMES, Value, check_name
+
+Array = NDArray[np.float64]
+ModuleSource = nn.Module | Callable[[Any, int], nn.Module] | None
+
+PRIORS: dict[str, Callable[[float], Prior]] = {
+    "gaussian": GaussianPrior,
+    "layer": LayerGaussianPrior,
+    "laplace": LaplacePrior,
+}
+_CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
+_BATCH_ROWS = 500  # of a mini-batch of pmcnet-light
+
+
+class Uncertainty(NamedTuple):
+    """Per row (N,), with total = aleatoric + epistemic.
+
+    Classes: entropy of the averaged prediction, average entropy, mutual information, in nats. Regression: variances.
+    """
+
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+
+
+class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
+    """Shared by `PMCNetClassifier` and `PMCNetRegressor`."""
+
+    posterior_: ParticlePosterior
+    verdict_: Verdict
+    history_: list[dict[str, Any]]
+    method_: str
+    method_reason_: str
+    method_options_: dict[str, Value]
+    prior_std_: float
+    prior_trials_: list[dict[str, float]]
+    encoder_: Encoder
+    n_features_in_: int
+
+    hidden_layer_sizes: Sequence[int]
+    activation: Literal["tanh", "relu", "sigmoid", "silu"]
+    module: ModuleSource
+    method: str
+    method_options: Mapping[str, Value] | None
+    prior: str
+    prior_std: PriorStd
+    feature_scaling: Scaling
+    budget: float | str
+    random_state: Any
+    device: str
+    verbose: int
+
+    def uncertainty(self, X: Any) -> Uncertainty:
+        """How uncertain each row's prediction is, and why: data that overlap, or networks that disagree."""
+        predictive = self._posterior().predict(self._inputs(X))
+        factor = self._y_scale() ** 2
+        parts = (predictive.total, predictive.aleatoric, predictive.epistemic)
+        return Uncertainty(*(factor * part.double().cpu().numpy() for part in parts))
+
+    def save(self, path: str | Path) -> Path:
+        """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`."""
+        check_is_fitted(self)
+        return storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:
+        """The model that was saved there; nothing in the files is executed.
+
+        Args:
+            path: what `save` returned.
+            module: for a model of your own network: the same module or factory again.
+            device: where to predict.
+        """
+        return storage.load(cls, path, module=module, device=device)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        return tags
+
+    def _likelihood(self) -> Likelihood:
+        raise NotImplementedError
+
+    def _y_scale(self) -> float:
+        """Units of y per unit of the network's response."""
+        return 1.0
+
+    def _fit(self, X: Any, y: Array, sample_weight: ArrayLike | None) -> Self:
+        """Everything after y has been turned into numbers (N,)."""
+        self._check_settings()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        device = resolve_device(self.device)
+        target = self._target(X, y, sample_weight, seed, device)
+        chosen = plan(
+            target,
+            self.method,
+            self.method_options or {},
+            budget=self.budget,
+            searching=isinstance(self.prior_std, str),
+        )
+        if chosen.name != "annealed":
+            n_batches = max(1, len(target.x) // _BATCH_ROWS) if chosen.name == "pmcnet-light" else 1
+            weight = None if target.weight is None else target.weight.double()
+            target = replace(target, x=target.x.double(), y=target.y.double(), weight=weight, n_batches=n_batches)
+        with self._listener() as listener:
+            listener.stage(chosen.reason)
+            outcome = Fitting(chosen, self.prior_std, seed, listener).run(target)
+        self.posterior_, self.history_ = outcome.posterior, outcome.history
+        self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
+        self.verdict_ = outcome.posterior.verdict
+        self.method_, self.method_reason_ = chosen.name, chosen.reason
+        self.method_options_ = dict(vars(chosen.options))
+        return self
+
+    def _target(
+        self, X: Any, y: Array, sample_weight: ArrayLike | None, seed: int, device: torch.device
+    ) -> BayesianTarget:
+        raw = self._raw(X, reset=True)
+        check_consistent_length(raw, y)
+        images = isinstance(raw, np.ndarray) and raw.ndim > 2
+        columns = None if images else Columns.of(raw)
+        numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
+        weight = np.ones(len(y))
+        if sample_weight is not None:
+            weight = np.asarray(
+                _check_sample_weight(sample_weight, numbers, dtype=np.float64, ensure_non_negative=True)
+            )
+        rows = merged(numbers, y, weight, seed)
+        if len(rows.y) < 2:
+            raise InputError(f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more rows.")
+        if columns is None:
+            self.encoder_ = ImageEncoder.fit(rows.x, rows.weight, self.feature_scaling)
+        else:
+            self.encoder_ = TableEncoder.fit(columns, rows.x, rows.weight, self.feature_scaling)
+        x = torch.as_tensor(self.encoder_.encode(rows.x)).to(device, torch.float32)
+        targets = torch.as_tensor(self._response(rows.y, rows.weight)).to(device, torch.float32)
+        counts = None if (rows.weight == 1).all() else torch.as_tensor(rows.weight).to(device, torch.float32)
+        likelihood = self._likelihood()
+        start = self.prior_std if not isinstance(self.prior_std, str) else 1.0
+        return BayesianTarget(
+            self._network(likelihood.n_outputs),
+            likelihood,
+            x,
+            targets,
+            prior=PRIORS[self.prior](start),
+            memory=_CPU_MEMORY if device.type == "cpu" else _GPU_MEMORY,
+            weight=counts,
+        )
+
+    def _response(self, y: Array, weight: Array) -> Array:
+        """What the network is to predict, from y of the merged rows."""
+        return y
+
+    def _network(self, n_outputs: int) -> Network:
+        shape = self.encoder_.input_shape
+        if self.module is None:
+            if len(shape) > 1:
+                raise InputError(f"rows of shape {shape} need a network of their own: give module=. Or flatten them.")
+            return MLP((shape[0], *map(int, self.hidden_layer_sizes), n_outputs), self.activation)
+        size = shape if len(shape) > 1 else shape[0]
+        module = self.module if isinstance(self.module, nn.Module) else self.module(size, n_outputs)
+        if not isinstance(module, nn.Module):
+            raise InputError(
+                f"module must be an nn.Module or make one from (input size, number of outputs); got {module!r}."
+            )
+        with torch.no_grad():
+            network = ModuleNetwork(module)
+            shown = network(network.initial()[None], torch.zeros(2, *shape, dtype=network.initial().dtype)).shape
+        if shown[1:] != (2, n_outputs):
+            raise InputError(
+                f"the module must return {n_outputs} outputs per row, one array (N, {n_outputs}); it "
+                f"returned {tuple(shown[1:])} for 2 rows."
+            )
+        return network
+
+    def _raw(self, X: Any, *, reset: bool) -> Any:
+        """X after scikit-learn's checks: a DataFrame as it is, anything else as an array."""
+        if hasattr(X, "columns") and hasattr(X, "dtypes"):
+            validate_data(self, X, skip_check_array=True, reset=reset)
+            if len(X) == 0:
+                raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")
+            return X
+        deep = self.module is not None
+        array = check_array(X, dtype=None, ensure_all_finite="allow-nan", allow_nd=deep, estimator=self)
+        validate_data(
+            self, array if array.ndim == 2 else array.reshape(len(array), -1), skip_check_array=True, reset=reset
+        )
+        return array
+
+    def _inputs(self, X: Any) -> Tensor:
+        """Rows as the network's inputs."""
+        check_is_fitted(self)
+        encoded = self.encoder_.encode(self.encoder_.rows(self._raw(X, reset=False)))
+        return torch.as_tensor(encoded).to(self.posterior_.samples.theta)
+
+    def _posterior(self, n_passes: int | None = None) -> ParticlePosterior:
+        check_is_fitted(self)
+        return self.posterior_ if n_passes is None else self.posterior_.thinned(n_passes)
+
+    def _draws(self, X: Any, n_passes: int, seed: int) -> Array:
+        draws = self._posterior().draws(self._inputs(X), n_passes=n_passes, seed=seed)
+        return np.asarray(draws.double().cpu().numpy())
+
+    @contextmanager
+    def _listener(self) -> Iterator[Listener]:
+        if not self.verbose:
+            yield Silent()
+            return
+        from pmcnet.reports.progress import FitProgress
+
+        with FitProgress() as progress:
+            yield progress
+
+    def _check_settings(self) -> None:
+        if self.method != "auto":
+            check_name(self.method)
+        elif self.method_options and not set(self.method_options) <= {"n_particles", "ess_fraction", "n_moves"}:
+            raise InputError(f"method_options go with a named method; choose one of {', '.join(NAMES)}.")
+        if isinstance(self.prior_std, str):
+            if self.prior_std not in ("auto", "evidence", "validation"):
+                raise InputError(f"prior_std must be auto, evidence, validation or a number; got {self.prior_std!r}.")
+        elif not 0 < self.prior_std < np.inf:
+            raise InputError(f"prior_std must be a positive number, a standard deviation; got {self.prior_std}.")
+        if self.prior not in PRIORS:
+            raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
+        if self.feature_scaling not in SCALINGS:
+            raise InputError(f"feature_scaling must be one of {', '.join(SCALINGS)}; got {self.feature_scaling!r}.")
+        sizes = list(self.hidden_layer_sizes)
+        if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
+            raise InputError(f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}.")

@@ -1,0 +1,122 @@
+"""Bayesian classification with a neural network, the scikit-learn way."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin  # type: ignore[import-untyped]
+from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
+from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped]
+
+from pmcnet.bnn import Bernoulli, Categorical, Likelihood
+from pmcnet.errors import InputError
+from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator
+from pmcnet.estimators.encoding import Scaling
+from pmcnet.estimators.fitting import PriorStd
+from pmcnet.methods.registry import Value
+
+
+class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
+    """A Bayesian neural network that predicts classes with probabilities to be trusted, and says when not to.
+
+    Two classes are predicted from one logit, more by softmax. Features are scaled and encoded inside: numbers are
+    standardised, texts become one column per level, missing values stand at the average with a column that says so.
+
+    Args:
+        hidden_layer_sizes: units of each hidden layer.
+        activation: "tanh", "relu", "sigmoid" or "silu".
+        module: instead of hidden layers, any `nn.Module` with one output per class (one for two classes), or a
+            function of (number of inputs or shape of an image, number of outputs) that makes one.
+        method: "auto" takes "annealed" where its estimated cost fits the budget, else "pmcnet-light"; `method_reason_`
+            says which and why. Or "annealed", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc" or "sl-pmc".
+        method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
+        prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by the root of the
+            fan-in for weights; "laplace".
+        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation for the others.
+        feature_scaling: "columns" standardises each number column; "common" all of them together, for columns of one
+            unit such as pixels; "none".
+        budget: what "auto" may spend, in estimated time: seconds or a text like "3min".
+        random_state: an int for the same answer each time.
+        device: "auto", "cpu", "cuda", ...
+        verbose: 1 shows progress on standard error.
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (16,),
+        activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
+        *,
+        module: ModuleSource = None,
+        method: str = "auto",
+        method_options: Mapping[str, Value] | None = None,
+        prior: str = "gaussian",
+        prior_std: PriorStd = "auto",
+        feature_scaling: Scaling = "columns",
+        budget: float | str = "3min",
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.module = module
+        self.method = method
+        self.method_options = method_options
+        self.prior = prior
+        self.prior_std = prior_std
+        self.feature_scaling = feature_scaling
+        self.budget = budget
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Sample the posterior of the network's weights.
+
+        Args:
+            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images (N, C, H, W).
+            y: classes of any type (N,).
+            sample_weight: how often each row counts (N,).
+        """
+        labels = column_or_1d(_labels(y), warn=True)
+        check_classification_targets(labels)
+        counted = labels if sample_weight is None else labels[np.asarray(sample_weight) > 0]
+        self.classes_ = np.unique(counted)
+        if len(self.classes_) < 2:
+            what = repr(self.classes_[0]) if len(self.classes_) else "none"
+            raise InputError(f"y holds one class only ({what}); a classifier needs at least 2 classes.")
+        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        return self._fit(X, codes.astype(np.float64), sample_weight)
+
+    def predict_proba(self, X: Any, n_passes: int | None = None) -> Array:
+        """Probability of each class (N, C), averaged over the posterior.
+
+        Args:
+            X: rows.
+            n_passes: average over this many networks drawn by their weights rather than over all: faster, noisier.
+        """
+        mean = self._posterior(n_passes).predict(self._inputs(X)).mean.double()
+        return np.asarray((mean / mean.sum(-1, keepdim=True)).cpu().numpy())
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row (N,)."""
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+
+    def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
+        """Class probabilities of each of `n_passes` networks drawn from the posterior: (R, N, C)."""
+        return self._draws(X, n_passes, random_state)
+
+    def _likelihood(self) -> Likelihood:
+        return Bernoulli() if len(self.classes_) == 2 else Categorical(len(self.classes_))
+
+
+def _labels(y: Any) -> Any:
+    """Y as an array; None becomes scikit-learn's own complaint."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None")
+    if hasattr(y, "to_numpy"):
+        return y.to_numpy()
+    return y

@@ -1,0 +1,190 @@
+"""The columns of a table: which hold numbers and which texts, and the table as one matrix of numbers.
+
+Texts become the index of their level (scikit-learn's OrdinalEncoder), missing values not-a-number. The matrix is exact:
+equal rows of the table are equal rows of it.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.preprocessing import OrdinalEncoder  # type: ignore[import-untyped]
+
+from pmcnet.errors import InputError
+
+Matrix = NDArray[np.float64]
+Kind = Literal["number", "text"]
+
+MAX_COLUMNS = 5000
+MAX_LEVELS = 200
+"""Levels of a text column beyond which it is an identifier or prose rather than a category."""
+_UNKNOWN = -1.0
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the training table: its name, its kind and, for texts, the levels seen, in order."""
+
+    name: str
+    kind: Kind
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """All columns of the training table, in order."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, x: Any) -> Self:
+        """The columns of a table: an array (N, d) or a DataFrame of pandas or polars."""
+        values = _by_column(x)
+        if len(values) > MAX_COLUMNS:
+            raise InputError(
+                f"a table may have at most {MAX_COLUMNS} columns; this one has {len(values)}. Select or combine "
+                "columns first, or give the rows as images with a module."
+            )
+        if not values:
+            raise InputError("the table has 0 feature(s) (columns); at least one is needed.")
+        return cls(tuple(_describe(name, column) for name, column in values))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in order."""
+        return tuple(column.name for column in self.columns)
+
+    def matrix(self, x: Any) -> Matrix:
+        """The table as numbers (N, d): values, positions of levels, not-a-number where missing."""
+        values = _by_column(x)
+        if len(values) != len(self.columns):
+            raise InputError(f"the table must have the {len(self.columns)} columns of training; got {len(values)}.")
+        parts = [_numbers(column, given) for column, (_, given) in zip(self.columns, values, strict=True)]
+        return np.column_stack(parts)
+
+
+def _by_column(x: Any) -> list[tuple[str, NDArray[Any]]]:
+    """Names and values of each column; values are float64, or texts with None where missing."""
+    if isinstance(x, np.ndarray):
+        if x.dtype.kind in "biuf":
+            matrix = x.astype(np.float64)
+            return [(f"column {i}", matrix[:, i]) for i in range(matrix.shape[1])]
+        return [(f"column {i}", _typed(f"column {i}", x[:, i])) for i in range(x.shape[1])]
+    names = [str(name) for name in x.columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"column names must differ; {', '.join(repeated)} comes more than once. Rename one of them.")
+    return [(name, _typed(name, _array(x[key]))) for name, key in zip(names, x.columns, strict=True)]
+
+
+def _array(column: Any) -> NDArray[Any]:
+    """A pandas or polars column as an array, without losing missing values."""
+    array: NDArray[Any] = np.asarray(column.to_numpy())
+    return array
+
+
+def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
+    """Float64 where every value is a number, else texts with None where missing."""
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    if array.dtype.kind in "Mm":
+        raise InputError(f"column {name!r} holds dates. Turn them into numbers first, e.g. days since the first.")
+    from pandas import isna  # type: ignore[import-untyped]  # slow to import, and plain arrays do without
+
+    values = array.astype(object)
+    missing = np.asarray(isna(values), dtype=bool)
+    present = values[~missing]
+    if all(isinstance(value, int | float | np.number | np.bool_) for value in present):
+        numbers = np.full(len(values), np.nan)
+        numbers[~missing] = present.astype(np.float64)
+        return numbers
+    odd = next((value for value in present if not np.isscalar(value)), None)
+    if odd is not None:
+        raise TypeError(f"column {name!r}: argument must be a string or a number, not {type(odd).__name__}")
+    texts = np.empty(len(values), dtype=object)
+    texts[~missing] = [str(value) for value in present]
+    return texts
+
+
+def _describe(name: str, values: NDArray[Any]) -> Column:
+    if values.dtype != object:
+        return Column(name, "number")
+    present = values[[value is not None for value in values]]
+    levels = tuple(sorted(set(present)))
+    numeric = [level for level in levels if _is_number(level)]
+    if len(numeric) > len(levels) / 2 and len(levels) > 2:
+        culprit = next(level for level in levels if not _is_number(level)) if len(numeric) < len(levels) else levels[0]
+        row = int(np.flatnonzero(values == culprit)[0]) + 1
+        raise InputError(
+            f"column {name!r} holds numbers but also texts such as {culprit!r} (row {row}). Correct those cells, leave "
+            "them empty for missing, or drop the column."
+        )
+    if len(levels) > MAX_LEVELS:
+        raise InputError(
+            f"column {name!r} has {len(levels)} different texts; at most {MAX_LEVELS} make a category. Drop it if it "
+            "is an identifier, or group its values."
+        )
+    return Column(name, "text", levels)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(column: Column, values: NDArray[Any]) -> Matrix:
+    """One column as numbers (N,)."""
+    if column.kind == "number":
+        return _only_numbers(column, values)
+    texts = values
+    if values.dtype != object:  # a chunk whose levels look like numbers, or are all missing
+        texts = np.empty(len(values), dtype=object)
+        present = ~np.isnan(values)
+        texts[present] = [_plain(value) for value in values[present]]
+    missing = np.array([text is None for text in texts], dtype=bool)
+    codes = np.full(len(texts), np.nan)
+    if not missing.all():
+        encoder = OrdinalEncoder(
+            categories=[np.array(column.levels, dtype=object)],
+            handle_unknown="use_encoded_value",
+            unknown_value=_UNKNOWN,
+        )
+        encoder.fit(np.array(column.levels, dtype=object)[:, None])
+        codes[~missing] = encoder.transform(texts[~missing][:, None])[:, 0]
+    unseen = np.flatnonzero(codes == _UNKNOWN)
+    if len(unseen):
+        known = ", ".join(column.levels[:8]) + (", ..." if len(column.levels) > 8 else "")
+        raise InputError(
+            f"column {column.name!r} has {str(texts[unseen[0]])!r} in row {unseen[0] + 1}, which no training row had; "
+            f"known are {known}. Replace it or leave it empty."
+        )
+    return codes
+
+
+def _only_numbers(column: Column, values: NDArray[Any]) -> Matrix:
+    if values.dtype == object:
+        present = [i for i, value in enumerate(values) if value is not None]
+        texts = [i for i in present if not _is_number(values[i])]
+        if texts:
+            raise InputError(
+                f"column {column.name!r} holds numbers in training, but row {texts[0] + 1} has {values[texts[0]]!r}. "
+                "Correct it or leave it empty."
+            )
+        numbers = np.full(len(values), np.nan)
+        numbers[present] = [float(values[i]) for i in present]
+        values = numbers
+    infinite = np.flatnonzero(np.isinf(values))
+    if len(infinite):
+        raise InputError(
+            f"column {column.name!r} has an infinity (inf) in row {infinite[0] + 1}; give finite numbers, or leave it "
+            "empty for missing."
+        )
+    return values
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if value == int(value) else str(value)

@@ -1,0 +1,171 @@
+"""One fit: the prior's scale, then the posterior, by the planned method."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from pmcnet import tune
+from pmcnet.ais import AnnealedRecord, AnnealedState, PMCInfo, PMCState
+from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.errors import InputError
+from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
+from pmcnet.methods import AnnealedMethod, Given, PMCMethod
+
+PriorStd = float | Literal["auto", "evidence", "validation"]
+Rows = tuple[Tensor, Tensor]
+
+VALIDATION_SHARE = 0.2
+LEAST_VALIDATED = 20
+"""Rows below which none are held out."""
+_SEARCH_STEPS = 5
+
+
+class Listener(Protocol):
+    """Who is told how a fit goes on."""
+
+    def stage(self, text: str) -> None:
+        """A new part of the work begins."""
+        ...
+
+    def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
+        """One temperature is done."""
+        ...
+
+    def stepped(self, state: PMCState, info: PMCInfo) -> None:
+        """One step is done."""
+        ...
+
+    def epoch(self, done: int, total: int) -> None:
+        """One epoch of a start is done."""
+        ...
+
+
+class Silent:
+    """Listens and says nothing."""
+
+    def stage(self, text: str) -> None:
+        """Nothing."""
+
+    def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
+        """Nothing."""
+
+    def stepped(self, state: PMCState, info: PMCInfo) -> None:
+        """Nothing."""
+
+    def epoch(self, done: int, total: int) -> None:
+        """Nothing."""
+
+
+class Outcome(NamedTuple):
+    """The posterior, its history as plain data, the prior's scale and the trials that chose it."""
+
+    posterior: ParticlePosterior
+    history: list[dict[str, Any]]
+    prior_std: float
+    trials: list[dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """What a fit needs besides the target.
+
+    Args:
+        plan: the method.
+        prior_std: how the prior's scale is found, or the scale.
+        seed: decides everything random.
+        listener: told of progress.
+    """
+
+    plan: Plan
+    prior_std: PriorStd
+    seed: int
+    listener: Listener
+
+    def run(self, target: BayesianTarget) -> Outcome:
+        """Fit."""
+        method = self.plan.options.method(self.plan.name)
+        if isinstance(method, AnnealedMethod):
+            return self._annealed(method, target)
+        return self._pmc(method, target)
+
+    def _annealed(self, method: AnnealedMethod, target: BayesianTarget) -> Outcome:
+        trials: list[dict[str, float]] = []
+        how = "evidence" if self.prior_std == "auto" else self.prior_std
+        searcher = replace(method.sampler, n_particles=min(N_SEARCH, method.sampler.n_particles))
+        if how == "evidence":
+            self.listener.stage("searching the prior's scale by the evidence")
+            some = target if len(target.x) <= SEARCH_ROWS else target.at(slice(0, SEARCH_ROWS))
+            found = tune.evidence_prior(
+                some, searcher, seed=self.seed, n_trials=N_TRIALS, tolerance=0.2, progress=self._tell_evidence
+            )
+            trials = [trial._asdict() for trial in found.trials]
+            target = replace(target, prior=target.prior.rescaled(found.sigma))
+        elif how == "validation":
+            training, validation = self._held_out(target)
+            fit = AnnealedMethod(sampler=searcher).fit
+            target, trials = self._validated(target, training, validation, lambda t: fit(t, seed=self.seed).posterior)
+        self.listener.stage(f"annealing {method.sampler.n_particles} networks")
+        fitted = method.fit(target, seed=self.seed, observers=[self.listener.annealed])
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials)
+
+    def _pmc(self, method: PMCMethod, target: BayesianTarget) -> Outcome:
+        if self.prior_std == "evidence":
+            raise InputError(
+                f"prior_std='evidence' needs the annealed method, whose evidence can be trusted; {self.plan.name} was "
+                "chosen. Use prior_std='validation' or a number."
+            )
+        trials: list[dict[str, float]] = []
+        training, validation = target, None
+        if len(target.x) >= LEAST_VALIDATED:
+            training, validation = self._held_out(target)
+        self.listener.stage(f"training {method.n_proposals} networks to start from")
+        loc = method.start(
+            training, method.n_proposals, seed=self.seed, validation=validation, progress=self.listener.epoch
+        )
+        started = replace(method, start=Given(loc))
+        if self.prior_std == "validation" and validation is None:
+            raise InputError(
+                f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got {len(target.x)}. "
+                "Give prior_std a number."
+            )
+        if isinstance(self.prior_std, str) and validation is not None:
+            shorter = replace(started, n_steps=min(_SEARCH_STEPS, method.n_steps))
+            training, trials = self._validated(
+                training, training, validation, lambda t: shorter.fit(t, seed=self.seed).posterior
+            )
+        self.listener.stage(f"{method.n_steps} steps of {self.plan.name}")
+        fitted = started.fit(training, seed=self.seed, observers=[self.listener.stepped])
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials)
+
+    def _held_out(self, target: BayesianTarget) -> tuple[BayesianTarget, Rows]:
+        """Training rows and validation rows: the rows are in random order, so the last ones serve."""
+        if len(target.x) < LEAST_VALIDATED:
+            raise InputError(
+                f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got {len(target.x)}. "
+                "Give prior_std a number."
+            )
+        n_training = len(target.x) - round(VALIDATION_SHARE * len(target.x))
+        training = replace(target.at(slice(0, n_training)), n_batches=min(target.n_batches, n_training))
+        return training, (target.x[n_training:], target.y[n_training:])
+
+    def _validated(
+        self,
+        target: BayesianTarget,
+        training: BayesianTarget,
+        validation: Rows,
+        fit: Callable[[BayesianTarget], ParticlePosterior],
+    ) -> tuple[BayesianTarget, list[dict[str, float]]]:
+        self.listener.stage("searching the prior's scale on validation rows")
+        found = tune.validation_prior(training, fit, validation, progress=self._tell_validation)
+        trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
+        return replace(target, prior=target.prior.rescaled(found.best)), trials
+
+    def _tell_evidence(self, trial: tune.Trial) -> None:
+        error = f" +- {trial.log_evidence_error:.1f}" if torch.isfinite(torch.tensor(trial.log_evidence_error)) else ""
+        self.listener.stage(f"prior_std {trial.sigma:.3g}: log Z {trial.log_evidence:.1f}{error}")
+
+    def _tell_validation(self, sigma: float, loss: float) -> None:
+        self.listener.stage(f"prior_std {sigma:.3g}: validation NLL {loss:.4g}")

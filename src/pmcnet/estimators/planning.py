@@ -1,0 +1,132 @@
+"""Which method a fit uses, with which settings, and why.
+
+The cost of an annealed run is estimated from sizes alone, so that the choice depends on the data's shape and the kind
+of device and not on how busy the machine is: one gradient of one network takes N (units * A + parameters * 6 / F)
+seconds, with A and F measured on two CPU cores and on one H200 (docs/estimators.md), and a run takes about 4 N
+gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md).
+"""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+
+from pmcnet.bnn import MLP, BayesianTarget
+from pmcnet.errors import InputError
+from pmcnet.methods.registry import AnnealedOptions, Options, Value, options
+
+MOST_PARTICLES = 1000
+LEAST_PARTICLES = 64
+N_SEARCH = 64
+"""Particles of each trial of the prior's scale."""
+N_TRIALS = 4
+SEARCH_ROWS = 1000
+"""Rows, at most, on which the prior's scale is searched: it depends little on how many there are."""
+
+
+class _Speed(NamedTuple):
+    """Seconds per unit of a layer and row, and operations per second."""
+
+    per_unit: float
+    rate: float
+
+
+_SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11), "cuda": _Speed(3e-11, 1e13)}
+_OTHER = _Speed(3.2e-9, 1.5e11)
+
+
+class Plan(NamedTuple):
+    """The method's name, its settings, and in a sentence why it was chosen."""
+
+    name: str
+    options: Options
+    reason: str
+
+
+def seconds_of(budget: float | str) -> float:
+    """A budget in seconds, from a number or a text like "90s", "3min" or "1.5h"."""
+    units = {"s": 1.0, "min": 60.0, "h": 3600.0}
+    if isinstance(budget, int | float) and not isinstance(budget, bool) and budget > 0:
+        return float(budget)
+    match = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|h)\s*", budget) if isinstance(budget, str) else None
+    try:
+        seconds = float(match[1]) * units[match[2]] if match else 0.0
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise InputError(f'budget must be positive seconds or a text like "90s", "3min" or "2h"; got {budget!r}.')
+    return seconds
+
+
+def gradient_seconds(target: BayesianTarget, n_rows: int) -> float:
+    """About how long the gradient of one network on `n_rows` rows takes."""
+    speed = _SPEEDS.get(target.device.type, _OTHER)
+    network = target.network
+    n_units = sum(network.sizes[1:]) if isinstance(network, MLP) else network.numbers_per_input / 4
+    return n_rows * (n_units * speed.per_unit + target.dim * 6 / speed.rate)
+
+
+def n_gradients(n_rows: int) -> int:
+    """About how many batches of gradients an annealed run takes."""
+    return min(max(500, 4 * n_rows), 2500)
+
+
+def plan(
+    target: BayesianTarget, method: str, given: Mapping[str, Value], *, budget: float | str, searching: bool
+) -> Plan:
+    """Choose.
+
+    Args:
+        target: of the training rows.
+        method: a name, or "auto" for annealed where its estimated cost fits the budget and pmcnet-light elsewhere.
+        given: settings of the method.
+        budget: what "auto" may spend, in estimated time.
+        searching: whether the prior's scale is to be searched as well.
+    """
+    limit = seconds_of(budget)
+    n_rows = len(target.x)
+    if method not in ("auto", "annealed"):
+        return Plan(method, options(method, given, n_rows), f"{method} was asked for.")
+    per_particle = gradient_seconds(target, n_rows) * n_gradients(n_rows)
+    small = min(n_rows, SEARCH_ROWS)
+    search = N_TRIALS * N_SEARCH * gradient_seconds(target, small) * n_gradients(small) if searching else 0.0
+    affordable = int((limit - search) / per_particle) // 8 * 8
+    n_particles = min(max(affordable, LEAST_PARTICLES), MOST_PARTICLES)
+    settings = dict(given)
+    if method == "annealed":
+        settings.setdefault("n_particles", n_particles)
+        return Plan("annealed", options("annealed", settings, n_rows), "annealed was asked for.")
+    size = f"{target.dim} parameters on {n_rows} rows"
+    if affordable < LEAST_PARTICLES:
+        needed = search + LEAST_PARTICLES * per_particle
+        why = (
+            f"an annealed run of {size} would take about {needed / 60:.0f} min with {LEAST_PARTICLES} particles, more "
+            f"than the budget of {limit / 60:.3g} min, so pmcnet-light was used; raise the budget for annealed."
+        )
+        return Plan("pmcnet-light", options("pmcnet-light", given, n_rows), why)
+    settings.setdefault("n_particles", n_particles)
+    chosen = options("annealed", settings, n_rows)
+    assert isinstance(chosen, AnnealedOptions)
+    cost = search + chosen.n_particles * per_particle
+    why = (
+        f"an annealed run of {size} with {chosen.n_particles} particles should take about {_span(cost)}, within the "
+        f"budget of {_span(limit)}."
+    )
+    return Plan("annealed", chosen, why)
+
+
+def resolve_device(name: str) -> torch.device:
+    """The device of that name; "auto" is the GPU where torch finds one, else the CPU."""
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise InputError(f"device {name!r} cannot be used here; use auto, cpu, or cuda with a GPU.") from error
+    return device
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,164 @@
+"""Bayesian regression with a neural network, the scikit-learn way."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from sklearn.base import RegressorMixin  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[import-untyped]
+
+from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
+from pmcnet.errors import InputError
+from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator
+from pmcnet.estimators.encoding import Scaling
+from pmcnet.estimators.fitting import PriorStd
+from pmcnet.methods.registry import Value
+from pmcnet.rng import check_seed, stream
+
+
+class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
+    """A Bayesian neural network that predicts a number with an interval to be trusted, and says when not to.
+
+    X and y are scaled inside, so raw values of any size work. y is the network's output plus Gaussian noise.
+
+    Args:
+        hidden_layer_sizes: units of each hidden layer.
+        activation: "tanh", "relu", "sigmoid" or "silu".
+        module: instead of hidden layers, any `nn.Module` with one output, or a function of (number of inputs or shape
+            of an image, 1) that makes one.
+        noise: "learn" the noise's standard deviation with the weights, or give it, in units of y.
+        method: "auto" takes "annealed" where its estimated cost fits the budget, else "pmcnet-light"; `method_reason_`
+            says which and why. Or "annealed", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc" or "sl-pmc".
+        method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
+        prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by the root of the
+            fan-in for weights; "laplace".
+        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation for the others.
+        feature_scaling: "columns" standardises each number column; "common" all of them together; "none".
+        budget: what "auto" may spend, in estimated time: seconds or a text like "3min".
+        random_state: an int for the same answer each time.
+        device: "auto", "cpu", "cuda", ...
+        verbose: 1 shows progress on standard error.
+    """
+
+    y_mean_: float
+    y_std_: float
+
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (16,),
+        activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
+        *,
+        module: ModuleSource = None,
+        noise: float | Literal["learn"] = "learn",
+        method: str = "auto",
+        method_options: Mapping[str, Value] | None = None,
+        prior: str = "gaussian",
+        prior_std: PriorStd = "auto",
+        feature_scaling: Scaling = "columns",
+        budget: float | str = "3min",
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.module = module
+        self.noise = noise
+        self.method = method
+        self.method_options = method_options
+        self.prior = prior
+        self.prior_std = prior_std
+        self.feature_scaling = feature_scaling
+        self.budget = budget
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Sample the posterior of the network's weights.
+
+        Args:
+            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images (N, C, H, W).
+            y: one number per row (N,).
+            sample_weight: how often each row counts (N,).
+        """
+        if self.noise != "learn" and not (isinstance(self.noise, int | float) and 0 < self.noise < np.inf):
+            raise InputError(
+                f'noise must be "learn" or a positive standard deviation in units of y; got {self.noise!r}.'
+            )
+        return self._fit(X, _response(y), sample_weight)
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The mean of y for each row (N,); with `return_std` also its standard deviation, noise included (N,)."""
+        predictive = self._posterior().predict(self._inputs(X))
+        mean = self.y_mean_ + self.y_std_ * predictive.mean[:, 0].double().cpu().numpy()
+        if not return_std:
+            return mean
+        return mean, self.y_std_ * predictive.total.double().sqrt().cpu().numpy()
+
+    def predict_interval(self, X: Any, coverage: float = 0.95, n_passes: int | None = None) -> Array:
+        """The central interval (N, 2) that holds y with probability `coverage`, noise included.
+
+        Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its moments.
+
+        Args:
+            X: rows.
+            coverage: between 0 and 1.
+            n_passes: use this many networks drawn by their weights rather than all: faster, noisier.
+        """
+        if not 0 < coverage < 1:
+            raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
+        return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2], n_passes)
+
+    def predict_quantiles(
+        self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95), n_passes: int | None = None
+    ) -> Array:
+        """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""
+        levels = [float(level) for level in np.atleast_1d(np.asarray(alpha, dtype=np.float64))]
+        found = self._posterior(n_passes).quantiles(self._inputs(X), levels)  # (Q, N)
+        return np.asarray(self.y_mean_ + self.y_std_ * found.mT.double().cpu().numpy())
+
+    def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
+        """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N)."""
+        return self.y_mean_ + self.y_std_ * self._draws(X, n_passes, random_state)[..., 0]
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: int = 0) -> Array:
+        """Draws of y itself, noise included, each from a network drawn by its weight: (N, n_samples)."""
+        posterior, x = self._posterior(), self._inputs(X)
+        theta = posterior.resample(n_samples, random_state)
+        n_parameters = posterior.network.layout.dim
+        with torch.no_grad():
+            mean = torch.cat([posterior.network(row[None, :n_parameters], x)[..., 0] for row in theta])  # (S, N)
+            deviation = self._noise(theta[:, n_parameters:]).double().cpu().numpy()  # (S,)
+        source = stream(check_seed(random_state), 1, 0).host
+        drawn = mean.double().cpu().numpy() + deviation[:, None] * source.standard_normal(tuple(mean.shape))
+        return np.asarray(self.y_mean_ + self.y_std_ * drawn.T)
+
+    def _noise(self, extra: torch.Tensor) -> torch.Tensor:
+        likelihood = self.posterior_.likelihood
+        assert isinstance(likelihood, Gaussian | LearnedGaussian)
+        return likelihood.noise_variance(extra).sqrt()
+
+    def _likelihood(self) -> Likelihood:
+        return LearnedGaussian() if isinstance(self.noise, str) else Gaussian(float(self.noise) / self.y_std_)
+
+    def _y_scale(self) -> float:
+        return self.y_std_
+
+    def _response(self, y: Array, weight: Array) -> Array:
+        self.y_mean_ = float(np.average(y, weights=weight))
+        deviation = float(np.sqrt(np.average(np.square(y - self.y_mean_), weights=weight)))
+        self.y_std_ = deviation if y.min() < y.max() and deviation > 0 else 1.0
+        return (y - self.y_mean_) / self.y_std_
+
+
+def _response(y: Any) -> Array:
+    """Y as finite numbers (N,)."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None")
+    array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if array.ndim > 1 and array.shape[1] > 1:
+        raise InputError(f"y must be one number per row, (N,); got {array.shape}. Fit one model for each column of y.")
+    return np.asarray(column_or_1d(array, warn=True), dtype=np.float64)

@@ -1,0 +1,105 @@
+"""Methods by name, each with the settings that can be given as plain data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal
+
+from pmcnet import ais
+from pmcnet.errors import InputError
+from pmcnet.methods.adam import Adam
+from pmcnet.methods.annealed import AnnealedMethod
+from pmcnet.methods.pmc import PMCMethod
+from pmcnet.methods.starts import Jitter, Restarts
+
+Method = AnnealedMethod | PMCMethod
+Value = int | float | str | None
+
+PMC_NAMES = tuple(name.replace("_", "-") for name in ais.VARIANTS)
+NAMES = ("annealed", *PMC_NAMES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnealedOptions:
+    """Settings of "annealed"; see `ais.AnnealedPMC`."""
+
+    n_particles: int = 504
+    ess_fraction: float = 0.5
+    n_moves: int | None = 1
+    max_correlation: float = 0.25
+    max_moves: int = 4
+    resample_below: float = 0.8
+
+    def method(self, name: str) -> AnnealedMethod:
+        """The method with these settings."""
+        return AnnealedMethod(sampler=ais.AnnealedPMC(**vars(self)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PMCOptions:
+    """Settings of the paper's algorithm and its variants; see `PMCMethod`, `Adam`, `Restarts` and `Jitter`."""
+
+    n_proposals: int = 50
+    n_draws: int = 100
+    n_steps: int = 50
+    sigma: float = 0.1
+    keep: Literal["last", "all", "mixture"] = "last"
+    start: Literal["restarts", "jitter"] = "restarts"
+    jitter: float = 0.1
+    n_epochs: int = 200
+    batch_size: int = 10
+    learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        if self.start not in ("restarts", "jitter"):
+            raise InputError(f'start must be "restarts" or "jitter"; got {self.start!r}.')
+
+    def method(self, name: str) -> PMCMethod:
+        """The variant of that name with these settings."""
+        adam = Adam(n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate)
+        return PMCMethod(
+            algorithm=replace(ais.VARIANTS[name.replace("-", "_")], n_draws=self.n_draws),
+            n_proposals=self.n_proposals,
+            n_steps=self.n_steps,
+            sigma=self.sigma,
+            keep=self.keep,
+            start=Restarts(adam) if self.start == "restarts" else Jitter(self.jitter, adam),
+        )
+
+
+Options = AnnealedOptions | PMCOptions
+LIGHT = PMCOptions(n_proposals=20, n_draws=20, n_steps=20)
+
+
+def check_name(name: str) -> str:
+    """The name, or an error that lists the names there are."""
+    if name not in NAMES:
+        raise InputError(f"method must be one of auto, {', '.join(NAMES)}; got {name!r}.")
+    return name
+
+
+def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
+    """The settings of a method: the defaults for that many training rows, with what was given in their place.
+
+    Adam's batches grow with the rows, from 10 to 200, and its epochs shrink, so that a start takes a bounded number
+    of steps.
+
+    Args:
+        name: of the method.
+        given: some of its settings.
+        n_rows: training rows.
+    """
+    if check_name(name) == "annealed":
+        return _with(AnnealedOptions(), name, given)
+    batch_size = min(max(10, n_rows // 50), 200)
+    n_epochs = min(max(20, 10_000 * batch_size // max(1, n_rows)), 500)
+    default = LIGHT if name == "pmcnet-light" else PMCOptions()
+    return _with(replace(default, batch_size=batch_size, n_epochs=n_epochs), name, given)
+
+
+def _with(default: Options, name: str, given: Mapping[str, Value]) -> Options:
+    allowed = [field.name for field in fields(default)]
+    unknown = sorted(set(given) - set(allowed))
+    if unknown:
+        raise InputError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(allowed)}.")
+    changed: dict[str, Any] = dict(given)
+    return replace(default, **changed)

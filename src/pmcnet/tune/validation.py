@@ -1,0 +1,41 @@
+"""The prior's scale by the loss on validation rows: METHOD, section 6."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from torch import Tensor
+
+from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.tune.golden import Search, golden_section
+
+
+def validation_prior(
+    target: BayesianTarget,
+    fit: Callable[[BayesianTarget], ParticlePosterior],
+    validation: tuple[Tensor, Tensor],
+    *,
+    low: float = 0.05,
+    high: float = 20.0,
+    n_trials: int = 6,
+    progress: Callable[[float, float], None] | None = None,
+) -> Search:
+    """The scale of `target.prior` whose posterior predicts the validation rows best.
+
+    Args:
+        target: of the training rows.
+        fit: makes the posterior of a target.
+        validation: rows (x, y) that `fit` does not see.
+        low: smallest scale tried.
+        high: largest scale tried.
+        n_trials: about how many fits.
+        progress: told the scale and the loss, -mean log p(y | x), of each trial.
+    """
+
+    def loss(sigma: float) -> float:
+        posterior = fit(replace(target, prior=target.prior.rescaled(sigma)))
+        value = float(-posterior.log_predictive(*validation).mean())
+        if progress is not None:
+            progress(sigma, value)
+        return value
+
+    return golden_section(loss, low, high, n_trials=n_trials)

@@ -1,0 +1,159 @@
+"""The page in a real browser: nothing fetched, nothing clipped, readable on a phone and in the dark."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+from pmcnet.reports.page import write_report
+from reports import records
+
+webdriver = pytest.importorskip("selenium.webdriver")
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)"
+)
+
+LONG = ["<script>alert(1)</script>", "a" * 80, "日本語のクラス", *(f"class number {i}" for i in range(27))]
+PAGES = {
+    "binary": records.binary,
+    "multiclass": records.multiclass,
+    "regression": records.regression,
+    "thirty classes": lambda: records.multiclass(LONG),
+    "bare": records.bare,
+}
+N_DRAWINGS = {"binary": 17, "multiclass": 15, "regression": 14, "thirty classes": 42, "bare": 0}
+WIDTHS = (390, 1280)
+
+OVERFLOW = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth, document.body.scrollWidth]"
+DRAWINGS = """return [...document.querySelectorAll('svg.drawing')].map(svg => {
+  const box = svg.getBoundingClientRect();
+  const letters = [...svg.querySelectorAll('text')].map(t => {
+    const turned = t.getScreenCTM();
+    return parseFloat(getComputedStyle(t).fontSize) * Math.hypot(turned.c, turned.d);
+  });
+  const outside = [...svg.querySelectorAll('text')].filter(t => {
+    const r = t.getBoundingClientRect();
+    return r.left < -1 || r.right > document.documentElement.clientWidth + 1;
+  }).map(t => t.textContent);
+  return {width: box.width, height: box.height, left: box.left, right: box.right, visible: svg.checkVisibility(),
+          smallest: Math.min(...letters), outside};
+})"""
+COLOURS = """const page = getComputedStyle(document.body), letters = document.querySelector('svg.drawing text');
+const card = getComputedStyle(document.querySelector('section'));
+const badge = getComputedStyle(document.querySelector('.badge'));
+const note = document.querySelector('figcaption, footer');
+return {paper: page.backgroundColor, ink: page.color, card: card.backgroundColor, soft: getComputedStyle(note).color,
+        badge: badge.color, badgePaper: badge.backgroundColor,
+        letters: letters ? getComputedStyle(letters).fill : page.color}"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(argument)
+    if os.geteuid() == 0:
+        options.add_argument("--no-sandbox")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    return {name: write_report(make(), folder / f"{name}.html") for name, make in PAGES.items()}
+
+
+def show(browser, path, width=1280, scheme="light"):
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}  # windows are at least 500 wide
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    browser.get(path.as_uri())
+    browser.execute_script("document.querySelectorAll('details').forEach(part => part.open = true)")
+
+
+def contrast(first, second):
+    """Ratio of relative luminances as WCAG 2 defines it; 4.5 is the least for text."""
+
+    def luminance(colour):
+        parts = [float(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_fetches_nothing_and_complains_of_nothing(name, browser, paths):
+    browser.get_log("performance")
+    browser.get_log("browser")
+    show(browser, paths[name])
+    assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+    events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert asked == [paths[name].as_uri()]
+    assert browser.get_log("browser") == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_page_never_scrolls_sideways(name, width, browser, paths):
+    show(browser, paths[name], width)
+    page, seen, body = browser.execute_script(OVERFLOW)
+    assert seen == width
+    assert page <= width
+    assert body <= width
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_page_figures_are_seen_whole_with_readable_letters(name, width, browser, paths):
+    show(browser, paths[name], width)
+    drawings = browser.execute_script(DRAWINGS)
+    assert len(drawings) == N_DRAWINGS[name]
+    for drawing in drawings:
+        assert drawing["visible"]
+        assert drawing["width"] > 150
+        assert drawing["height"] > 30
+        assert drawing["left"] >= 0
+        assert drawing["right"] <= width
+        assert drawing["smallest"] >= 9
+        assert drawing["outside"] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_text_stands_out(name, scheme, browser, paths):
+    show(browser, paths[name], scheme=scheme)
+    seen = browser.execute_script(COLOURS)
+    assert contrast(seen["paper"], "rgb(255, 255, 255)" if scheme == "dark" else "rgb(0, 0, 0)") > 15
+    for text, behind in [("ink", "paper"), ("ink", "card"), ("letters", "card")]:
+        assert contrast(seen[text], seen[behind]) > 7, (text, behind)
+    for text, behind in [("soft", "card"), ("soft", "paper"), ("badge", "badgePaper")]:
+        assert contrast(seen[text], seen[behind]) > 4.5, (text, behind)
+
+
+@pytest.mark.parametrize("name", ["binary", "regression"])
+def test_page_links_lead_to_sections(name, browser, paths):
+    show(browser, paths[name])
+    links = browser.execute_script("return [...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))")
+    assert len(links) >= 8
+    assert browser.execute_script("return arguments[0].every(link => document.querySelector(link))", links)
+
+
+def test_page_prints_on_white_without_navigation(browser, paths):
+    show(browser, paths["multiclass"], scheme="dark")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    seen = browser.execute_script(COLOURS)
+    hidden = browser.execute_script("return !document.querySelector('nav').checkVisibility()")
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert hidden
+    assert seen["paper"] == "rgb(255, 255, 255)"
+    assert contrast(seen["letters"], seen["card"]) > 7
