@@ -129,12 +129,12 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         """Units of y per unit of the network's response."""
         return 1.0
 
-    def _fit(self, X: Any, y: Array, sample_weight: ArrayLike | None) -> Self:
+    def _fit(self, X: Any, y: Array, weight: Array) -> Self:
         """Everything after y has been turned into numbers (N,)."""
         self._check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         device = resolve_device(self.device)
-        target = self._target(X, y, sample_weight, seed, device)
+        target = self._target(X, y, weight, seed, device)
         chosen = plan(
             target,
             self.method,
@@ -144,8 +144,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         )
         if chosen.name != "annealed":
             n_batches = max(1, len(target.x) // _BATCH_ROWS) if chosen.name == "pmcnet-light" else 1
-            weight = None if target.weight is None else target.weight.double()
-            target = replace(target, x=target.x.double(), y=target.y.double(), weight=weight, n_batches=n_batches)
+            counts = None if target.weight is None else target.weight.double()
+            target = replace(target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches)
         with self._listener() as listener:
             listener.stage(chosen.reason)
             outcome = Fitting(chosen, self.prior_std, seed, listener).run(target)
@@ -156,19 +156,12 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.method_options_ = dict(vars(chosen.options))
         return self
 
-    def _target(
-        self, X: Any, y: Array, sample_weight: ArrayLike | None, seed: int, device: torch.device
-    ) -> BayesianTarget:
+    def _target(self, X: Any, y: Array, weight: Array, seed: int, device: torch.device) -> BayesianTarget:
         raw = self._raw(X, reset=True)
         check_consistent_length(raw, y)
         images = isinstance(raw, np.ndarray) and raw.ndim > 2
         columns = None if images else Columns.of(raw)
         numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
-        weight = np.ones(len(y))
-        if sample_weight is not None:
-            weight = np.asarray(
-                _check_sample_weight(sample_weight, numbers, dtype=np.float64, ensure_non_negative=True)
-            )
         rows = merged(numbers, y, weight, seed)
         if len(rows.y) < 2:
             raise InputError(f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more rows.")
@@ -272,3 +265,13 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         sizes = list(self.hidden_layer_sizes)
         if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
             raise InputError(f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}.")
+
+
+def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
+    """How often each row counts (N,), after checking length, sign and that some row counts."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    if not (weight > 0).any():
+        raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
+    return np.asarray(weight)

@@ -6,12 +6,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin  # type: ignore[import-untyped]
+from sklearn.utils import assert_all_finite  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped]
 
 from pmcnet.bnn import Bernoulli, Categorical, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator
+from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator, checked_weight
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
 from pmcnet.methods.registry import Value
@@ -82,14 +83,15 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             sample_weight: how often each row counts (N,).
         """
         labels = column_or_1d(_labels(y), warn=True)
+        assert_all_finite(labels, input_name="y")
         check_classification_targets(labels)
-        counted = labels if sample_weight is None else labels[np.asarray(sample_weight) > 0]
-        self.classes_ = np.unique(counted)
+        weight = checked_weight(sample_weight, labels)
+        self.classes_ = np.unique(labels[weight > 0])
         if len(self.classes_) < 2:
             what = repr(self.classes_[0]) if len(self.classes_) else "none"
             raise InputError(f"y holds one class only ({what}); a classifier needs at least 2 classes.")
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        return self._fit(X, codes.astype(np.float64), sample_weight)
+        return self._fit(X, codes.astype(np.float64), weight)
 
     def predict_proba(self, X: Any, n_passes: int | None = None) -> Array:
         """Probability of each class (N, C), averaged over the posterior.
@@ -103,7 +105,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row (N,)."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(1)])
+        best = self.predict_proba(X).argmax(1)
+        return np.asarray(self.classes_[best])
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
         """Class probabilities of each of `n_passes` networks drawn from the posterior: (R, N, C)."""

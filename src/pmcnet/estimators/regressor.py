@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[i
 
 from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator
+from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator, checked_weight
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
 from pmcnet.methods.registry import Value
@@ -88,7 +88,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             raise InputError(
                 f'noise must be "learn" or a positive standard deviation in units of y; got {self.noise!r}.'
             )
-        return self._fit(X, _response(y), sample_weight)
+        response = _response(y)
+        return self._fit(X, response, checked_weight(sample_weight, response))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of y for each row (N,); with `return_std` also its standard deviation, noise included (N,)."""

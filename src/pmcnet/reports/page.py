@@ -1,7 +1,7 @@
 """The report of a run: one HTML file that needs nothing else, from the plain data of the run."""
 
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -105,12 +105,9 @@ def _footer(record: Mapping[str, Any]) -> Markup:
 
 def _replace(path: Path, content: bytes) -> None:
     """Write beside `path`, then put it in place at once, so that no one sees half a page."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.", suffix=".part")
+    part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.chmod(name, 0o644)  # the temporary file is for its owner only
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        part.write_bytes(content)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,15 @@
+"""scikit-learn's own checks: an estimator that passes them works wherever scikit-learn's do."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pmcnet import PMCNetClassifier, PMCNetRegressor
+
+QUICK = {"hidden_layer_sizes": (3,), "prior_std": 1.0, "method": "annealed", "method_options": {"n_particles": 48}}
+ESTIMATORS = [PMCNetClassifier(**QUICK), PMCNetRegressor(**QUICK)]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
