@@ -19,3 +19,7 @@ class DegenerateWeightsError(PMCNetError, ArithmeticError):
 
 class ModelFileError(InputError):
     """A model file is missing, damaged, changed, from a newer version or of another kind."""
+
+
+class RunInterrupted(PMCNetError):
+    """A run was stopped from outside; the text says how to go on."""

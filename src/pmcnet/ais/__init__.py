@@ -10,6 +10,7 @@ from pmcnet.ais import analytic
 from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
 from pmcnet.ais.annealing import AnnealedInfo, AnnealedPMC, AnnealedState
 from pmcnet.ais.bridge import Bridge
+from pmcnet.ais.checkpoint import State, load_state, save_state
 from pmcnet.ais.cost import Forecast, forecast
 from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
 from pmcnet.ais.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
@@ -78,6 +79,7 @@ __all__ = [
     "Score",
     "Selection",
     "Spread",
+    "State",
     "StepRecord",
     "Stratified",
     "Systematic",
@@ -95,12 +97,14 @@ __all__ = [
     "forecast",
     "gradfree",
     "khat",
+    "load_state",
     "log_evidence",
     "log_evidence_error",
     "max_weight",
     "pmcnet",
     "pmcnet_light",
     "run",
+    "save_state",
     "sl_pmc",
     "verdict",
 ]

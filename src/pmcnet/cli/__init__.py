@@ -3,13 +3,28 @@
 import click
 
 from pmcnet import __version__
+from pmcnet.cli.compare import compare
+from pmcnet.cli.completion import completion
+from pmcnet.cli.datasets import datasets
+from pmcnet.cli.demo import demo
+from pmcnet.cli.diagnose import diagnose
+from pmcnet.cli.evaluate import evaluate
+from pmcnet.cli.failing import Commands
+from pmcnet.cli.fit import fit
+from pmcnet.cli.predict import predict
+from pmcnet.cli.report import report
 from pmcnet.cli.reproduce import reproduce
+from pmcnet.cli.resume import resume
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="pmcnet")
-def main() -> None:
-    """Bayesian neural networks by adaptive importance sampling."""
+@click.option("--debug", is_flag=True, help="Show the traceback when something fails.")
+def main(debug: bool) -> None:
+    """Bayesian neural networks with uncertainty you can trust, from a table in minutes."""
 
 
-main.add_command(reproduce)
+for command in (
+    demo, fit, predict, evaluate, diagnose, resume, compare, report, reproduce, datasets, completion
+):  # fmt: skip
+    main.add_command(command)

@@ -5,8 +5,6 @@ from typing import Any
 
 import click
 
-from pmcnet.cli.failing import plainly
-
 
 @click.command()
 @click.argument("name", required=False)
@@ -28,8 +26,7 @@ def reproduce(name: str | None, listing: bool, quick: bool, out: Path, device: s
         for key, experiment in experiments.EXPERIMENTS.items():
             click.echo(f"{key:18} {experiment.description}")
         return
-    with plainly():
-        record = experiments.reproduce(name, quick=quick, device=device, n_seeds=n_seeds, say=_say)
+    record = experiments.reproduce(name, quick=quick, device=device, n_seeds=n_seeds, say=_say)
     files = _write(record, name, out)
     _show(record)
     for file in files:

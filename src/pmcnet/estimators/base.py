@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
@@ -18,32 +19,30 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     check_is_fitted,
     validate_data,
 )
-from torch import Tensor, nn
+from torch import Tensor
 
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.bnn import (
-    MLP,
     BayesianTarget,
     GaussianPrior,
     LaplacePrior,
     LayerGaussianPrior,
     Likelihood,
-    ModuleNetwork,
     Network,
     ParticlePosterior,
     Prior,
 )
 from pmcnet.errors import InputError
 from pmcnet.estimators import storage
+from pmcnet.estimators.building import ModuleSource, network_for
 from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
-from pmcnet.estimators.fitting import Fitting, Listener, PriorStd, Silent
+from pmcnet.estimators.fitting import Companion, Fitting, PriorStd
 from pmcnet.estimators.planning import plan, resolve_device
 from pmcnet.estimators.rows import merged
 from pmcnet.methods.registry import NAMES, Value, check_name
 
 Array = NDArray[np.float64]
-ModuleSource = nn.Module | Callable[[Any, int], nn.Module] | None
 
 PRIORS: dict[str, Callable[[float], Prior]] = {
     "gaussian": GaussianPrior,
@@ -65,6 +64,15 @@ class Uncertainty(NamedTuple):
     epistemic: Array
 
 
+class Averaged(NamedTuple):
+    """The averaged prediction (N, C): class probabilities, or E[y] with C = 1; and its uncertainty as `Uncertainty`."""
+
+    mean: Array
+    total: Array
+    aleatoric: Array
+    epistemic: Array
+
+
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     """Shared by `PMCNetClassifier` and `PMCNetRegressor`."""
 
@@ -79,6 +87,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     encoder_: Encoder
     n_features_in_: int
 
+    _companion: Companion | None = None
+
     hidden_layer_sizes: Sequence[int]
     activation: Literal["tanh", "relu", "sigmoid", "silu"]
     module: ModuleSource
@@ -92,12 +102,24 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     device: str
     verbose: int
 
+    def predictive(self, X: Any) -> Averaged:
+        """The averaged prediction with its uncertainty, from one pass over the posterior."""
+        found = self._posterior().predict(self._inputs(X))
+        offset, scale = self._y_offset(), self._y_scale()
+        mean = offset + scale * found.mean.double().cpu().numpy()
+        parts = (found.total, found.aleatoric, found.epistemic)
+        return Averaged(mean, *(scale**2 * part.double().cpu().numpy() for part in parts))
+
     def uncertainty(self, X: Any) -> Uncertainty:
         """How uncertain each row's prediction is, and why: data that overlap, or networks that disagree."""
-        predictive = self._posterior().predict(self._inputs(X))
-        factor = self._y_scale() ** 2
-        parts = (predictive.total, predictive.aleatoric, predictive.epistemic)
-        return Uncertainty(*(factor * part.double().cpu().numpy() for part in parts))
+        return Uncertainty(*self.predictive(X)[1:])
+
+    def thinned(self, n_passes: int, random_state: int = 0) -> Self:
+        """The same model with `n_passes` networks drawn by their weights: predicts faster, a little noisier."""
+        check_is_fitted(self)
+        other = copy(self)
+        other.posterior_ = self.posterior_.thinned(n_passes, random_state)
+        return other
 
     def save(self, path: str | Path) -> Path:
         """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`."""
@@ -129,6 +151,10 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         """Units of y per unit of the network's response."""
         return 1.0
 
+    def _y_offset(self) -> float:
+        """What y is where the network's response is 0."""
+        return 0.0
+
     def _fit(self, X: Any, y: Array, weight: Array) -> Self:
         """Everything after y has been turned into numbers (N,)."""
         self._check_settings()
@@ -146,9 +172,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             n_batches = max(1, len(target.x) // _BATCH_ROWS) if chosen.name == "pmcnet-light" else 1
             counts = None if target.weight is None else target.weight.double()
             target = replace(target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches)
-        with self._listener() as listener:
-            listener.stage(chosen.reason)
-            outcome = Fitting(chosen, self.prior_std, seed, listener).run(target)
+        with self._accompanied() as companion:
+            companion.stage(chosen.reason)
+            outcome = Fitting(chosen, self.prior_std, seed, companion).run(target)
         self.posterior_, self.history_ = outcome.posterior, outcome.history
         self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
         self.verdict_ = outcome.posterior.verdict
@@ -189,26 +215,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return y
 
     def _network(self, n_outputs: int) -> Network:
-        shape = self.encoder_.input_shape
-        if self.module is None:
-            if len(shape) > 1:
-                raise InputError(f"rows of shape {shape} need a network of their own: give module=. Or flatten them.")
-            return MLP((shape[0], *map(int, self.hidden_layer_sizes), n_outputs), self.activation)
-        size = shape if len(shape) > 1 else shape[0]
-        module = self.module if isinstance(self.module, nn.Module) else self.module(size, n_outputs)
-        if not isinstance(module, nn.Module):
-            raise InputError(
-                f"module must be an nn.Module or make one from (input size, number of outputs); got {module!r}."
-            )
-        with torch.no_grad():
-            network = ModuleNetwork(module)
-            shown = network(network.initial()[None], torch.zeros(2, *shape, dtype=network.initial().dtype)).shape
-        if shown[1:] != (2, n_outputs):
-            raise InputError(
-                f"the module must return {n_outputs} outputs per row, one array (N, {n_outputs}); it "
-                f"returned {tuple(shown[1:])} for 2 rows."
-            )
-        return network
+        return network_for(self.module, self.encoder_.input_shape, self.hidden_layer_sizes, self.activation, n_outputs)
 
     def _raw(self, X: Any, *, reset: bool) -> Any:
         """X after scikit-learn's checks: a DataFrame as it is, anything else as an array."""
@@ -230,23 +237,26 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         encoded = self.encoder_.encode(self.encoder_.rows(self._raw(X, reset=False)))
         return torch.as_tensor(encoded).to(self.posterior_.samples.theta)
 
-    def _posterior(self, n_passes: int | None = None) -> ParticlePosterior:
+    def _posterior(self) -> ParticlePosterior:
         check_is_fitted(self)
-        return self.posterior_ if n_passes is None else self.posterior_.thinned(n_passes)
+        return self.posterior_
 
     def _draws(self, X: Any, n_passes: int, seed: int) -> Array:
         draws = self._posterior().draws(self._inputs(X), n_passes=n_passes, seed=seed)
         return np.asarray(draws.double().cpu().numpy())
 
     @contextmanager
-    def _listener(self) -> Iterator[Listener]:
-        if not self.verbose:
-            yield Silent()
-            return
-        from pmcnet.reports.progress import FitProgress
+    def _accompanied(self) -> Iterator[Companion]:
+        """The companion that was set, a progress display, or one that does nothing."""
+        if self._companion is not None:
+            yield self._companion
+        elif self.verbose:
+            from pmcnet.estimators.showing import Shown
 
-        with FitProgress() as progress:
-            yield progress
+            with Shown() as companion:
+                yield companion
+        else:
+            yield Companion()
 
     def _check_settings(self) -> None:
         if self.method != "auto":

@@ -12,7 +12,8 @@ from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped
 
 from pmcnet.bnn import Bernoulli, Categorical, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator, checked_weight
+from pmcnet.estimators.base import Array, PMCNetEstimator, checked_weight
+from pmcnet.estimators.building import ModuleSource
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
 from pmcnet.methods.registry import Value
@@ -93,15 +94,10 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         return self._fit(X, codes.astype(np.float64), weight)
 
-    def predict_proba(self, X: Any, n_passes: int | None = None) -> Array:
-        """Probability of each class (N, C), averaged over the posterior.
-
-        Args:
-            X: rows.
-            n_passes: average over this many networks drawn by their weights rather than over all: faster, noisier.
-        """
-        mean = self._posterior(n_passes).predict(self._inputs(X)).mean.double()
-        return np.asarray((mean / mean.sum(-1, keepdim=True)).cpu().numpy())
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each class (N, C), averaged over the posterior."""
+        mean = self.predictive(X).mean
+        return np.asarray(mean / mean.sum(-1, keepdims=True))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row (N,)."""

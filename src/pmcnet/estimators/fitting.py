@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from pmcnet import tune
-from pmcnet.ais import AnnealedRecord, AnnealedState, PMCInfo, PMCState
+from pmcnet import ais, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
@@ -23,40 +22,24 @@ LEAST_VALIDATED = 20
 _SEARCH_STEPS = 5
 
 
-class Listener(Protocol):
-    """Who is told how a fit goes on."""
+class Companion:
+    """Goes along with a fit: is told how it goes on and may hand it a state to go on from. This one does nothing."""
 
     def stage(self, text: str) -> None:
         """A new part of the work begins."""
-        ...
 
-    def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
+    def settled(self, plan: Plan, prior_std: float) -> ais.State | None:
+        """Method and prior are known and sampling begins: from nothing, or from the state returned."""
+        return None
+
+    def annealed(self, state: ais.AnnealedState, record: ais.AnnealedRecord) -> None:
         """One temperature is done."""
-        ...
 
-    def stepped(self, state: PMCState, info: PMCInfo) -> None:
+    def stepped(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
         """One step is done."""
-        ...
 
     def epoch(self, done: int, total: int) -> None:
         """One epoch of a start is done."""
-        ...
-
-
-class Silent:
-    """Listens and says nothing."""
-
-    def stage(self, text: str) -> None:
-        """Nothing."""
-
-    def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
-        """Nothing."""
-
-    def stepped(self, state: PMCState, info: PMCInfo) -> None:
-        """Nothing."""
-
-    def epoch(self, done: int, total: int) -> None:
-        """Nothing."""
 
 
 class Outcome(NamedTuple):
@@ -76,13 +59,13 @@ class Fitting:
         plan: the method.
         prior_std: how the prior's scale is found, or the scale.
         seed: decides everything random.
-        listener: told of progress.
+        companion: told of progress.
     """
 
     plan: Plan
     prior_std: PriorStd
     seed: int
-    listener: Listener
+    companion: Companion
 
     def run(self, target: BayesianTarget) -> Outcome:
         """Fit."""
@@ -96,7 +79,7 @@ class Fitting:
         how = "evidence" if self.prior_std == "auto" else self.prior_std
         searcher = replace(method.sampler, n_particles=min(N_SEARCH, method.sampler.n_particles))
         if how == "evidence":
-            self.listener.stage("searching the prior's scale by the evidence")
+            self.companion.stage("searching the prior's scale by the evidence")
             some = target if len(target.x) <= SEARCH_ROWS else target.at(slice(0, SEARCH_ROWS))
             found = tune.evidence_prior(
                 some, searcher, seed=self.seed, n_trials=N_TRIALS, tolerance=0.2, progress=self._tell_evidence
@@ -107,8 +90,11 @@ class Fitting:
             training, validation = self._held_out(target)
             fit = AnnealedMethod(sampler=searcher).fit
             target, trials = self._validated(target, training, validation, lambda t: fit(t, seed=self.seed).posterior)
-        self.listener.stage(f"annealing {method.sampler.n_particles} networks")
-        fitted = method.fit(target, seed=self.seed, observers=[self.listener.annealed])
+        state = self.companion.settled(self.plan, target.prior.sigma)
+        if not isinstance(state, ais.AnnealedState | None):
+            raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
+        self.companion.stage(f"annealing {method.sampler.n_particles} networks")
+        fitted = method.fit(target, seed=self.seed, observers=[self.companion.annealed], state=state)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials)
 
     def _pmc(self, method: PMCMethod, target: BayesianTarget) -> Outcome:
@@ -121,9 +107,9 @@ class Fitting:
         training, validation = target, None
         if len(target.x) >= LEAST_VALIDATED:
             training, validation = self._held_out(target)
-        self.listener.stage(f"training {method.n_proposals} networks to start from")
+        self.companion.stage(f"training {method.n_proposals} networks to start from")
         loc = method.start(
-            training, method.n_proposals, seed=self.seed, validation=validation, progress=self.listener.epoch
+            training, method.n_proposals, seed=self.seed, validation=validation, progress=self.companion.epoch
         )
         started = replace(method, start=Given(loc))
         if self.prior_std == "validation" and validation is None:
@@ -136,8 +122,11 @@ class Fitting:
             training, trials = self._validated(
                 training, training, validation, lambda t: shorter.fit(t, seed=self.seed).posterior
             )
-        self.listener.stage(f"{method.n_steps} steps of {self.plan.name}")
-        fitted = started.fit(training, seed=self.seed, observers=[self.listener.stepped])
+        state = self.companion.settled(self.plan, training.prior.sigma)
+        if not isinstance(state, ais.PMCState | None):
+            raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
+        self.companion.stage(f"{method.n_steps} steps of {self.plan.name}")
+        fitted = started.fit(training, seed=self.seed, observers=[self.companion.stepped], state=state)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials)
 
     def _held_out(self, target: BayesianTarget) -> tuple[BayesianTarget, Rows]:
@@ -158,14 +147,14 @@ class Fitting:
         validation: Rows,
         fit: Callable[[BayesianTarget], ParticlePosterior],
     ) -> tuple[BayesianTarget, list[dict[str, float]]]:
-        self.listener.stage("searching the prior's scale on validation rows")
+        self.companion.stage("searching the prior's scale on validation rows")
         found = tune.validation_prior(training, fit, validation, progress=self._tell_validation)
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
         return replace(target, prior=target.prior.rescaled(found.best)), trials
 
     def _tell_evidence(self, trial: tune.Trial) -> None:
         error = f" +- {trial.log_evidence_error:.1f}" if torch.isfinite(torch.tensor(trial.log_evidence_error)) else ""
-        self.listener.stage(f"prior_std {trial.sigma:.3g}: log Z {trial.log_evidence:.1f}{error}")
+        self.companion.stage(f"prior_std {trial.sigma:.3g}: log Z {trial.log_evidence:.1f}{error}")
 
     def _tell_validation(self, sigma: float, loss: float) -> None:
-        self.listener.stage(f"prior_std {sigma:.3g}: validation NLL {loss:.4g}")
+        self.companion.stage(f"prior_std {sigma:.3g}: validation NLL {loss:.4g}")

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[i
 
 from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, ModuleSource, PMCNetEstimator, checked_weight
+from pmcnet.estimators.base import Array, PMCNetEstimator, checked_weight
+from pmcnet.estimators.building import ModuleSource
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
 from pmcnet.methods.registry import Value
@@ -93,13 +94,10 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of y for each row (N,); with `return_std` also its standard deviation, noise included (N,)."""
-        predictive = self._posterior().predict(self._inputs(X))
-        mean = self.y_mean_ + self.y_std_ * predictive.mean[:, 0].double().cpu().numpy()
-        if not return_std:
-            return mean
-        return mean, self.y_std_ * predictive.total.double().sqrt().cpu().numpy()
+        found = self.predictive(X)
+        return (found.mean[:, 0], np.sqrt(found.total)) if return_std else found.mean[:, 0]
 
-    def predict_interval(self, X: Any, coverage: float = 0.95, n_passes: int | None = None) -> Array:
+    def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:
         """The central interval (N, 2) that holds y with probability `coverage`, noise included.
 
         Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its moments.
@@ -107,18 +105,15 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         Args:
             X: rows.
             coverage: between 0 and 1.
-            n_passes: use this many networks drawn by their weights rather than all: faster, noisier.
         """
         if not 0 < coverage < 1:
             raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
-        return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2], n_passes)
+        return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2])
 
-    def predict_quantiles(
-        self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95), n_passes: int | None = None
-    ) -> Array:
+    def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""
         levels = [float(level) for level in np.atleast_1d(np.asarray(alpha, dtype=np.float64))]
-        found = self._posterior(n_passes).quantiles(self._inputs(X), levels)  # (Q, N)
+        found = self._posterior().quantiles(self._inputs(X), levels)  # (Q, N)
         return np.asarray(self.y_mean_ + self.y_std_ * found.mT.double().cpu().numpy())
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
@@ -145,8 +140,18 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     def _likelihood(self) -> Likelihood:
         return LearnedGaussian() if isinstance(self.noise, str) else Gaussian(float(self.noise) / self.y_std_)
 
+    def log_predictive(self, X: Any, y: ArrayLike) -> Array:
+        """Log-density of each y under its predictive distribution, in units of y (N,)."""
+        x = self._inputs(X)
+        scaled = (np.asarray(y, dtype=np.float64) - self.y_mean_) / self.y_std_
+        found = self._posterior().log_predictive(x, torch.as_tensor(scaled).to(x))
+        return np.asarray(found.cpu().numpy() - np.log(self.y_std_))
+
     def _y_scale(self) -> float:
         return self.y_std_
+
+    def _y_offset(self) -> float:
+        return self.y_mean_
 
     def _response(self, y: Array, weight: Array) -> Array:
         self.y_mean_ = float(np.average(y, weights=weight))

@@ -25,7 +25,8 @@ from pmcnet.estimators.plain import labels_from_plain, labels_to_plain, plain
 from pmcnet.estimators.planning import resolve_device
 
 if TYPE_CHECKING:
-    from pmcnet.estimators.base import ModuleSource, PMCNetEstimator
+    from pmcnet.estimators.base import PMCNetEstimator
+    from pmcnet.estimators.building import ModuleSource
 
 FORMAT = "pmcnet-model"
 VERSION = 1

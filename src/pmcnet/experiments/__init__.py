@@ -8,7 +8,8 @@ import torch
 
 from pmcnet.errors import InputError
 from pmcnet.experiments import control, shallow
-from pmcnet.experiments.scoring import Record, Say
+from pmcnet.experiments.scoring import Say
+from pmcnet.runs.curves import Record
 
 
 class Experiment(NamedTuple):

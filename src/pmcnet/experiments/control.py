@@ -7,12 +7,13 @@ from typing import Any
 import torch
 
 from pmcnet import ais, metrics
-from pmcnet.bnn import BayesianTarget
+from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.data import ControlData
 from pmcnet.experiments import paper, table
 from pmcnet.experiments.problem import Problem, control_problem
-from pmcnet.experiments.scoring import Record, Say, StepScores, diagnostics, roc_bands, score
+from pmcnet.experiments.scoring import Say, StepScores, score
 from pmcnet.methods import Adam, Jitter, PMCMethod, Restarts
+from pmcnet.runs.curves import Record, diagnostics, roc_bands
 
 PRIOR_VARIANCE = 4.0
 """The one the true network is drawn from."""
@@ -80,7 +81,7 @@ def run_sizes(*, settings: Settings, device: torch.device, say: Say) -> Record:
             scored = score(fit.posterior, *problem.test, n_passes=N_PASSES)
             runs.append({"network": network, "n_train": size, "seed": seed, "true_accuracy": truth, **scored})
             if network == settings.networks[0] and seed == 0:
-                curves[f"{size} rows"] = roc_bands(fit.posterior, *problem.test, n_passes=N_PASSES)
+                curves[f"{size} rows"] = _curves(fit.posterior, problem)
         accuracy = runs[-1]["per_draw"]["accuracy"]["mean"]
         say(f"network {network}, {size} rows: accuracy {accuracy:.4f}, the true network {truth:.4f}")
     groups = _grouped(runs, ("network", "n_train"))
@@ -143,7 +144,7 @@ def _variant_runs(
         # equal weights have no diagnostics of their own: the fit is judged by its exact ones
         runs.append({"weights": weights, **scored, "diagnostics": diagnostics(fit.posterior)})
         if figures is not None:
-            figures["roc"][f"{name}, {weights} weights"] = roc_bands(posterior, *problem.test, n_passes=N_PASSES)
+            figures["roc"][f"{name}, {weights} weights"] = _curves(posterior, problem)
             figures["by_step"][name] = steps.seen
     return runs
 
@@ -169,3 +170,8 @@ def _method(settings: Settings, name: str, sigma: float, start: Jitter | Restart
         sigma=sigma,
         start=start,
     )
+
+
+def _curves(posterior: ParticlePosterior, problem: Problem) -> list[Record]:
+    x, y = problem.test
+    return roc_bands(posterior.draws(x, n_passes=N_PASSES), y.long())

@@ -1,20 +1,15 @@
-"""A posterior on test rows, as plain data: Algorithm 2's metrics, the averaged prediction's, diagnostics, curves."""
+"""A posterior on test rows, as plain data: Algorithm 2's metrics, the averaged prediction's, diagnostics."""
 
-import math
 from collections.abc import Callable
-from typing import Any
 
-import torch
 from torch import Tensor
 
 from pmcnet import ais, metrics
 from pmcnet.bnn import Likelihood, Network, ParticlePosterior
+from pmcnet.runs.curves import Record, diagnostics, finite
 
-Record = dict[str, Any]
 Say = Callable[[str], None]
 
-GRID = torch.linspace(0, 1, 101, dtype=torch.float64)
-BANDS = {"80": (0.10, 0.90), "95": (0.025, 0.975), "99": (0.005, 0.995)}
 PER_DRAW = ("auc", "precision", "recall", "specificity", "accuracy", "f1")
 
 
@@ -23,25 +18,6 @@ def class_metrics(probability: Tensor, label: Tensor, positive: int) -> dict[str
     if probability.shape[-1] == 2:
         return metrics.binary_metrics(probability, label, positive)
     return metrics.multiclass_metrics(probability, label)
-
-
-def finite(value: float) -> float | None:
-    """The number, or None where it is infinite, as JSON has it."""
-    return value if math.isfinite(value) else None
-
-
-def diagnostics(posterior: ParticlePosterior) -> Record:
-    """ESS, k-hat, evidence and verdict."""
-    samples = posterior.samples
-    return {
-        "n_draws": samples.n_draws,
-        "ess": samples.ess,
-        "khat": finite(samples.khat),
-        "log_evidence": finite(samples.log_evidence),
-        "log_evidence_error": finite(samples.log_evidence_error),
-        "verdict": samples.verdict.status,
-        "reason": samples.verdict.reason,
-    }
 
 
 def score(
@@ -69,30 +45,6 @@ def score(
         "confusion": metrics.confusion_matrix(draws, label).double().mean(0).tolist(),
         "diagnostics": diagnostics(posterior),
     }
-
-
-def roc_bands(
-    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, n_passes: int = 100, seed: int = 0
-) -> list[Record]:
-    """For each class one-versus-all: the mean ROC curve over R draws and its 80, 95 and 99 % envelopes."""
-    draws = posterior.draws(x, n_passes=n_passes, seed=seed)
-    curves = []
-    for positive in range(draws.shape[-1]):
-        tpr = metrics.roc(draws, y.long(), GRID.to(draws), positive=positive)  # (R, G)
-        bands = {name: torch.quantile(tpr, torch.tensor(ends).to(tpr), dim=0).tolist() for name, ends in BANDS.items()}
-        curves.append({"class": positive, "grid": GRID.tolist(), "mean": tpr.mean(0).tolist(), "bands": bands})
-    return curves
-
-
-def row_histograms(
-    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, n_rows: int = 4, n_passes: int = 100, seed: int = 0
-) -> list[Record]:
-    """Predicted probabilities of the true class over R draws: the surest, a middling and the least sure test rows."""
-    draws = posterior.draws(x, n_passes=n_passes, seed=seed)  # (R, N, C)
-    own = draws.gather(-1, y.long()[None, :, None].expand(len(draws), -1, 1))[..., 0]  # (R, N)
-    order = own.std(0).argsort()
-    chosen = order[torch.linspace(0, len(order) - 1, n_rows).long()].tolist()
-    return [{"row": n, "class": int(y[n]), "probability": own[:, n].tolist()} for n in chosen]
 
 
 class StepScores:

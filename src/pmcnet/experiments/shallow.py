@@ -8,8 +8,9 @@ from pmcnet import ais, metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.experiments import paper, table
 from pmcnet.experiments.problem import Problem, paper_problem
-from pmcnet.experiments.scoring import Record, Say, StepScores, roc_bands, row_histograms, score
+from pmcnet.experiments.scoring import Say, StepScores, score
 from pmcnet.methods import Adam, Fit, Jitter, PMCMethod, Restarts, Start
+from pmcnet.runs.curves import Record, roc_bands, row_histograms
 
 # Of the search for a prior variance: apart from the seeds that are reported.
 TUNING_SEED = 1000
@@ -132,6 +133,8 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say) -> Rec
             accuracy, verdict = record["per_draw"]["accuracy"], record["diagnostics"]["verdict"]
             say(f"{name}, {kind}, seed {seed}: accuracy {accuracy['mean']:.4f} ({accuracy['std']:.4f}), {verdict}")
     assert first is not None
+    x, y = problem.test
+    draws, label = first.posterior.draws(x, n_passes=settings.n_passes), y.long()
     return {
         "experiment": name,
         "settings": vars(settings) | {"device": device.type},
@@ -140,8 +143,8 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say) -> Rec
         "table": _table(name, runs, prior),
         "runs": runs,
         "figures": {
-            "roc": {name: roc_bands(first.posterior, *problem.test, n_passes=settings.n_passes)},
-            "histograms": row_histograms(first.posterior, *problem.test, n_passes=settings.n_passes),
+            "roc": {name: roc_bands(draws, label)},
+            "histograms": row_histograms(draws, label),
             "confusion": {"PMCnet": runs[0]["confusion"]},
             "by_step": {"PMCnet": runs[0]["by_step"]},
         },

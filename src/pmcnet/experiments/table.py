@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
-from pmcnet.experiments.scoring import Record
+from pmcnet.runs.curves import Record
 
 Paper = Mapping[str, tuple[float, float]]
 

@@ -19,13 +19,21 @@ class AnnealedMethod:
 
     sampler: ais.AnnealedPMC = ais.AnnealedPMC()
 
-    def fit(self, target: BayesianTarget, *, seed: int, observers: Iterable[Observer] = ()) -> Fit[ais.AnnealedRecord]:
+    def fit(
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        observers: Iterable[Observer] = (),
+        state: ais.AnnealedState | None = None,
+    ) -> Fit[ais.AnnealedRecord]:
         """Run, return the posterior.
 
         Args:
             target: the posterior to sample.
             seed: decides everything random.
             observers: called with (state, record) after each temperature.
+            state: where to go on from; the history then begins there.
         """
-        result = self.sampler.run(target, seed=seed, observers=observers)
+        result = self.sampler.run(target, seed=seed, observers=observers, state=state)
         return Fit(AnnealedPosterior.of(target, result), result.history)

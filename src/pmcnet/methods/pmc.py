@@ -39,6 +39,7 @@ class PMCMethod:
         validation: Rows | None = None,
         observers: Iterable[Observer] = (),
         progress: Progress | None = None,
+        state: ais.PMCState | None = None,
     ) -> Fit[ais.StepRecord]:
         """Start, run, return the posterior.
 
@@ -48,9 +49,12 @@ class PMCMethod:
             validation: rows by which starting networks keep their best epoch.
             observers: called with (state, info) after each step.
             progress: told after each epoch of the start.
+            state: where to go on from, before the last step; the history then begins there.
         """
-        loc = self.start(target, self.n_proposals, seed=seed, validation=validation, progress=progress)
-        state = self.algorithm.init(loc, sigma=self.sigma, seed=seed)
-        result = ais.run(self.algorithm, target, state, n_steps=self.n_steps, keep=self.keep, observers=observers)
+        if state is None:
+            loc = self.start(target, self.n_proposals, seed=seed, validation=validation, progress=progress)
+            state = self.algorithm.init(loc, sigma=self.sigma, seed=seed)
+        n_left = self.n_steps - state.step
+        result = ais.run(self.algorithm, target, state, n_steps=n_left, keep=self.keep, observers=observers)
         posterior = ParticlePosterior(target.network, target.likelihood, result.samples, target.memory)
         return Fit(posterior, result.history)

@@ -1,0 +1,52 @@
+"""`pmcnet compare DATA`: several methods on the same rows."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pmcnet.cli.fit import model_options
+
+
+@click.command()
+@click.argument("data")
+@click.option("--methods", default="annealed,pmcnet,pmcnet-light", show_default=True, help="Names with commas, or all.")
+@model_options
+@click.option("--out", type=click.Path(path_type=Path), help="The folder to make. Default: runs/NAME-compare.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def compare(data: str, methods: str, out: Path | None, as_json: bool, **given: Any) -> None:
+    """Fit several methods to the same training rows of DATA and score them on the same test rows."""
+    from pmcnet.cli.fit import plain_settings
+    from pmcnet.estimators.showing import Shown
+    from pmcnet.runs.comparing import compare_runs, method_names
+    from pmcnet.runs.folder import RunFolder
+    from pmcnet.runs.settings import RunSettings
+
+    names = method_names(methods)
+    settings = RunSettings.of(plain_settings(given | {"data": data}))
+    where = out or RunFolder.free(Path("runs"), f"{Path(data).name.split('.')[0]}-compare")
+    with Shown() as shown:
+        compared = compare_runs(settings, names, where, shown=shown)
+    show_comparison(compared, as_json)
+
+
+def show_comparison(compared: Any, as_json: bool) -> None:
+    """One row per method."""
+    from pmcnet.cli.showing import number, print_json, print_table
+
+    if as_json:
+        print_json(compared.entries)
+        return
+    metrics = list(compared.entries[0]["metrics"])
+    rows = [
+        [
+            entry["method"],
+            entry["verdict"],
+            *(number(entry["metrics"].get(name)) for name in metrics),
+            number(entry["ess"]),
+            number(entry["seconds"]),
+        ]
+        for entry in compared.entries
+    ]
+    print_table(["method", "verdict", *metrics, "ESS", "fit s"], rows, "averaged predictions on the same test rows")
+    click.echo(f"report: {compared.report}")

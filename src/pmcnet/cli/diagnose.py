@@ -1,0 +1,36 @@
+"""`pmcnet diagnose RUN`: can the posterior be trusted, and what to do if not."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diagnose(run: Path, as_json: bool) -> None:
+    """Verdict, effective draws, k-hat and evidence of RUN, and what to do."""
+    from pmcnet.cli.opening import load_model
+    from pmcnet.cli.showing import number, print_json, print_table, print_verdict
+    from pmcnet.runs.advice import advice
+    from pmcnet.runs.curves import diagnostics
+
+    model = load_model(run, "cpu")
+    found = diagnostics(model.posterior_)
+    steps = advice(model)
+    if as_json:
+        print_json({**found, "method": model.method_, "prior_std": model.prior_std_, "advice": steps})
+        return
+    print_verdict(found)
+    rows = [
+        ["method", model.method_],
+        ["draws", str(found["n_draws"])],
+        ["effective draws", number(found["ess"])],
+        ["k-hat", number(found["khat"])],
+        ["log evidence", f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}"],
+        ["prior_std", number(model.prior_std_)],
+        ["steps", str(len(model.history_))],
+    ]
+    print_table(["", ""], rows, f"diagnostics of {run}")
+    for step in steps:
+        click.echo(f"- {step}")

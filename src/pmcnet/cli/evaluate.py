@@ -1,0 +1,27 @@
+"""`pmcnet evaluate RUN DATA`: how good a model is on rows whose truth is known."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("data")
+@click.option("--target", help="The column with the truth; the run's own when absent.")
+@click.option("--passes", "n_passes", type=click.IntRange(min=1), default=100, show_default=True)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--device", default="auto", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def evaluate(run: Path, data: str, target: str | None, n_passes: int, seed: int, device: str, as_json: bool) -> None:
+    """Metrics of the model of RUN on DATA, with credible intervals over its draws."""
+    from pmcnet.cli.opening import load_model
+    from pmcnet.cli.showing import print_json, print_metrics, print_verdict
+    from pmcnet.runs.evaluating import evaluate_file
+
+    record = evaluate_file(load_model(run, device), run, data, target=target, n_passes=n_passes, seed=seed)
+    if as_json:
+        print_json(record)
+        return
+    print_verdict(record["diagnostics"])
+    print_metrics(record)

@@ -1,0 +1,122 @@
+"""`pmcnet fit DATA --target COLUMN`: a table in, a run folder out."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+_NAMES = "annealed, pmcnet, pmcnet-light, gradfree, covfree, dm-pmc, sl-pmc"
+
+
+def model_options(command: Any) -> Any:
+    """The options that fit and compare share."""
+    options = [
+        click.option("--target", help="The column to predict; built-in datasets know theirs."),
+        click.option("--task", type=click.Choice(["auto", "regression", "classification"]), help="Default: auto."),
+        click.option("--hidden", help="Units of each hidden layer, e.g. 16 or 50,50. Default: 16."),
+        click.option("--activation", type=click.Choice(["tanh", "relu", "sigmoid", "silu"]), help="Default: tanh."),
+        click.option("--prior", type=click.Choice(["gaussian", "layer", "laplace"]), help="Default: gaussian."),
+        click.option("--prior-std", help="auto, evidence, validation or a positive number. Default: auto."),
+        click.option("--noise", help="Of a regression: learn, or a number in units of the target. Default: learn."),
+        click.option("--scaling", "feature_scaling", type=click.Choice(["columns", "common", "none"])),
+        click.option("--drop", help="Columns to leave out, separated by commas."),
+        click.option("--budget", help="What auto may spend, in estimated time, e.g. 90s, 3min, 1h. Default: 3min."),
+        click.option("--test-share", type=float, help="Share of the rows kept for testing. Default: 0.2."),
+        click.option("--passes", "n_passes", type=int, help="Draws behind credible intervals. Default: 100."),
+        click.option("--seed", type=int, help="Decides everything random. Default: 0."),
+        click.option("--device", help="auto, cpu, cuda, ... Default: auto."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@click.argument("data", required=False)
+@click.option("--method", help=f"auto, {_NAMES}. Default: auto.")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="A setting of the method; repeatable.")
+@model_options
+@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings; options given here win.")
+@click.option("--out", type=click.Path(path_type=Path), help="The run folder to make. Default: runs/NAME.")
+@click.option("--json", "as_json", is_flag=True, help="Print metrics.json instead of a summary.")
+def fit(
+    data: str | None,
+    method: str | None,
+    options: tuple[str, ...],
+    config: Path | None,
+    out: Path | None,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Fit a Bayesian neural network to DATA and write a run folder.
+
+    DATA is a CSV, TSV or Parquet file, or the name of a built-in dataset (pmcnet datasets). The folder holds the model,
+    metrics and predictions of held-out rows, the history, a report to open in a browser, and config.toml, with which
+    `pmcnet fit --config` repeats the run exactly.
+    """
+    from pmcnet.estimators.showing import Shown
+    from pmcnet.runs.fitting import fit_run
+    from pmcnet.runs.folder import RunFolder
+    from pmcnet.runs.settings import RunSettings, read_config
+
+    base = read_config(config) if config else {}
+    provenance = base.pop("provenance", {})
+    chosen = plain_settings(given | {"data": data, "method": method})
+    if options:
+        chosen["method_options"] = base.get("method_options", {}) | dict(map(_option, options))
+    settings = RunSettings.of(base | chosen)
+    own_data = data is None or data == base.get("data")
+    where = out or RunFolder.free(Path("runs"), Path(settings.data).name.split(".")[0] or "run")
+    with Shown() as shown:
+        finished = fit_run(
+            settings, where, shown=shown, fingerprint=provenance.get("data_fingerprint") if own_data else None
+        )
+    show(finished, as_json)
+
+
+def show(finished: Any, as_json: bool) -> None:
+    """What a finished run prints."""
+    from pmcnet.cli.showing import print_json, print_metrics, print_verdict
+
+    if as_json:
+        print_json(finished.metrics)
+        return
+    print_verdict(finished.metrics["diagnostics"])
+    print_metrics(finished.metrics)
+    click.echo(f"report: {finished.folder.report}")
+    click.echo(f"next:   pmcnet predict {finished.folder.path} NEW.csv -o predictions.csv")
+
+
+def plain_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Options as settings have them; what was not given is left out."""
+    from pmcnet.errors import InputError
+
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if "hidden" in chosen:
+        try:
+            chosen["hidden"] = [int(part) for part in chosen["hidden"].split(",") if part.strip()]
+        except ValueError as error:
+            raise InputError(f"--hidden must be whole numbers like 16 or 50,50; got {chosen['hidden']!r}.") from error
+    if "drop" in chosen:
+        chosen["drop"] = [part.strip() for part in chosen["drop"].split(",") if part.strip()]
+    for name in ("prior_std", "noise", "budget"):
+        if name in chosen:
+            chosen[name] = _number_or_text(chosen[name])
+    return chosen
+
+
+def _option(text: str) -> tuple[str, Any]:
+    from pmcnet.errors import InputError
+
+    name, separator, value = text.partition("=")
+    if not separator:
+        raise InputError(f"--option must be NAME=VALUE, e.g. n_particles=1000; got {text!r}.")
+    number = _number_or_text(value)
+    return name.strip(), int(number) if isinstance(number, float) and number == int(number) else number
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text

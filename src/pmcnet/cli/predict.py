@@ -1,0 +1,35 @@
+"""`pmcnet predict RUN DATA`: predictions with their uncertainty for new rows."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("data")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="The CSV to write; standard output when absent.")
+@click.option("--coverage", type=float, default=0.95, show_default=True, help="Of the intervals of a regression.")
+@click.option("--passes", "n_passes", type=click.IntRange(min=1), help="Networks to average; all when absent.")
+@click.option("--device", default="auto", show_default=True)
+def predict(run: Path, data: str, out: Path | None, coverage: float, n_passes: int | None, device: str) -> None:
+    """Add predictions to the rows of DATA, with the model of RUN.
+
+    Adds the columns prediction, then probability_CLASS for each class, or std, lower and upper; then epistemic (the
+    networks disagree) and aleatoric (the data overlap): entropies in nats for classes, variances for regression.
+    Columns may come in any order; those that the model does not know are kept as they are.
+    """
+    from pmcnet.cli.opening import load_model
+    from pmcnet.errors import InputError
+    from pmcnet.runs.predicting import predict_file
+
+    if not 0 < coverage < 1:
+        raise InputError(f"--coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
+    model = load_model(run, device)
+    n_rows = predict_file(model, data, out, coverage=coverage, n_passes=n_passes, progress=_say_rows)
+    click.echo(f"predicted {n_rows} rows" + (f": {out}" if out else ""), err=True)
+
+
+def _say_rows(n_rows: int) -> None:
+    if n_rows % 250_000 == 0:
+        click.echo(f"{n_rows} rows", err=True)

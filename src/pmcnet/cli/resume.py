@@ -1,0 +1,19 @@
+"""`pmcnet resume RUN`: go on with a run that was interrupted."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print metrics.json instead of a summary.")
+def resume(run: Path, as_json: bool) -> None:
+    """Go on with RUN from its last checkpoint; the result is that of an uninterrupted run."""
+    from pmcnet.cli.fit import show
+    from pmcnet.estimators.showing import Shown
+    from pmcnet.runs.fitting import resume_run
+
+    with Shown() as shown:
+        finished = resume_run(run, shown=shown)
+    show(finished, as_json)

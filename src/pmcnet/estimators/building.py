@@ -1,0 +1,49 @@
+"""The network of an estimator: hidden layers by their sizes, or a module of the user's."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+from pmcnet.bnn import MLP, ModuleNetwork, Network
+from pmcnet.errors import InputError
+
+ModuleSource = nn.Module | Callable[[Any, int], nn.Module] | None
+
+
+def network_for(
+    source: ModuleSource,
+    shape: tuple[int, ...],
+    hidden: Sequence[int],
+    activation: Literal["tanh", "relu", "sigmoid", "silu"],
+    n_outputs: int,
+) -> Network:
+    """The network for rows of a shape.
+
+    Args:
+        source: a module, what makes one from (input size or shape, number of outputs), or None for hidden layers.
+        shape: of one row of inputs.
+        hidden: units of each hidden layer.
+        activation: of the hidden layers.
+        n_outputs: outputs per row.
+    """
+    if source is None:
+        if len(shape) > 1:
+            raise InputError(f"rows of shape {shape} need a network of their own: give module=. Or flatten them.")
+        return MLP((shape[0], *map(int, hidden), n_outputs), activation)
+    module = source if isinstance(source, nn.Module) else source(shape if len(shape) > 1 else shape[0], n_outputs)
+    if not isinstance(module, nn.Module):
+        raise InputError(
+            f"module must be an nn.Module or make one from (input size, number of outputs); got {module!r}."
+        )
+    network = ModuleNetwork(module)
+    theta = network.initial()[None]
+    with torch.no_grad():
+        shown = network(theta, torch.zeros(2, *shape, dtype=theta.dtype, device=theta.device)).shape
+    if shown[1:] != (2, n_outputs):
+        raise InputError(
+            f"the module must return {n_outputs} output(s) per row, an array (N, {n_outputs}); for 2 rows it returned "
+            f"{tuple(shown[1:])}."
+        )
+    return network

@@ -1,0 +1,21 @@
+"""What to do when a verdict is not `trustworthy`, in commands."""
+
+from pmcnet.runs.scoring import Model
+
+
+def advice(model: Model) -> list[str]:
+    """Steps in the order in which to try them; none where the posterior can be trusted."""
+    if model.verdict_.status == "trustworthy":
+        return []
+    if model.method_ != "annealed":
+        return [
+            "Fit with --method annealed, or with a larger --budget so that auto takes it.",
+            "Until then use the predictions like those of a few trained networks: their spread is not a posterior.",
+        ]
+    particles = model.method_options_.get("n_particles")
+    return [
+        f"Use more networks: --option n_particles={2 * int(particles or 500)} (now {particles}).",
+        "Let them move more: --option n_moves=3 --option ess_fraction=0.7.",
+        "Or a smaller network: --hidden with fewer units has fewer modes to lose.",
+        "The averaged prediction is often good all the same: compare metrics and coverage on held-out rows.",
+    ]

@@ -1,0 +1,71 @@
+"""Several methods on the same rows: a run for each, and one table and page that set them side by side."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from pmcnet.errors import InputError
+from pmcnet.estimators.showing import Shown
+from pmcnet.methods.registry import NAMES, check_name
+from pmcnet.reports.page import write_report
+from pmcnet.runs.fitting import Finished, fit_run
+from pmcnet.runs.folder import RunFolder, write_json
+from pmcnet.runs.preparing import prepare
+from pmcnet.runs.scoring import Record
+from pmcnet.runs.settings import RunSettings
+
+
+class Compared(NamedTuple):
+    """The folder, one entry per method as `comparison.json` has it, and the page."""
+
+    folder: Path
+    entries: list[Record]
+    report: Path
+
+
+def method_names(text: str) -> list[str]:
+    """Names from a list with commas; "all" is every method."""
+    names = list(NAMES) if text == "all" else [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
+        raise InputError("--methods must name at least one method, or be all.")
+    for name in names:
+        check_name(name)
+    return list(dict.fromkeys(names))
+
+
+def compare_runs(settings: RunSettings, methods: Sequence[str], out: Path, *, shown: Shown) -> Compared:
+    """Fit each method on the same training rows and score it on the same test rows.
+
+    The page is that of the first method, with the comparison added.
+
+    Args:
+        settings: of every run, but for the method.
+        methods: names.
+        out: the folder to make; each method's run lies in it.
+        shown: displays progress.
+    """
+    prepared = prepare(settings)
+    RunFolder.create(out)
+    finished: list[Finished] = []
+    for name in methods:
+        shown.stage(f"{name}:")
+        own = replace(prepared.settings, method=name, method_options={})
+        if own.prior_std == "evidence" and name != "annealed":
+            own = replace(own, prior_std="auto")
+        finished.append(fit_run(own, out / name, shown=shown))
+    entries = [_entry(run) for run in finished]
+    write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
+    page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
+    return Compared(out, entries, page)
+
+
+def _entry(run: Finished) -> Record:
+    diagnostics = run.metrics["diagnostics"]
+    return {
+        "method": run.model.method_,
+        "verdict": diagnostics["verdict"],
+        "metrics": run.metrics["bma"],
+        "ess": diagnostics["ess"],
+        "seconds": run.metrics["seconds"]["fit"],
+    }

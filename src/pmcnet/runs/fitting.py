@@ -1,0 +1,180 @@
+"""One run from settings to a finished folder, and going on with one that was interrupted."""
+
+import json
+import platform
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pmcnet import __version__, ais
+from pmcnet.errors import InputError, RunInterrupted
+from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
+from pmcnet.estimators.plain import plain
+from pmcnet.estimators.planning import Plan, resolve_device
+from pmcnet.estimators.showing import Shown
+from pmcnet.runs.companion import RunCompanion
+from pmcnet.runs.folder import RunFolder, write_json, write_text
+from pmcnet.runs.predicting import predicted_columns
+from pmcnet.runs.preparing import Prepared, prepare
+from pmcnet.runs.record import metrics_record, report_record
+from pmcnet.runs.scoring import COVERAGE, Model, Record, Scored, score
+from pmcnet.runs.settings import RunSettings, Task, config_text, read_config
+
+
+class Finished(NamedTuple):
+    """The folder of a finished run, its model and its two records."""
+
+    folder: RunFolder
+    model: Model
+    metrics: Record
+    report: Record
+
+
+def unfitted(settings: RunSettings, task: Task) -> Model:
+    """The estimator of these settings."""
+    common: dict[str, Any] = {
+        "hidden_layer_sizes": settings.hidden,
+        "activation": settings.activation,
+        "method": settings.method,
+        "method_options": dict(settings.method_options) or None,
+        "prior": settings.prior,
+        "prior_std": settings.prior_std,
+        "feature_scaling": settings.feature_scaling,
+        "budget": settings.budget,
+        "random_state": settings.seed,
+        "device": settings.device,
+    }
+    if task == "classification":
+        return PMCNetClassifier(**common)
+    return PMCNetRegressor(**common, noise=settings.noise)
+
+
+def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str | None = None) -> Finished:
+    """Read, check, fit, score and write everything.
+
+    Args:
+        settings: of the run.
+        out: the folder to make.
+        shown: displays progress.
+        fingerprint: what the data's must be, where the settings came from an earlier run.
+    """
+    prepared = prepare(settings)
+    if fingerprint not in (None, prepared.fingerprint):
+        raise InputError(
+            f"{settings.data} is not the table that the config was written for: its fingerprint differs. Give that "
+            "table, or remove [provenance] from the config to fit this one."
+        )
+    model = unfitted(prepared.settings, prepared.task)
+    model._check_settings()
+    resolve_device(settings.device)
+    folder = RunFolder.create(out)
+    return _run(model, prepared, folder, shown, None)
+
+
+def resume_run(path: Path, *, shown: Shown) -> Finished:
+    """Go on with a run that was interrupted, from its last checkpoint or from the beginning."""
+    folder = RunFolder.open(path)
+    if folder.metrics.is_file():
+        raise InputError(f"{path} is finished; there is nothing to resume. See `pmcnet diagnose {path}`.")
+    config = read_config(folder.config)
+    provenance = config.pop("provenance", {})
+    settings = RunSettings.of(config)
+    prepared = prepare(settings)
+    if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
+        raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
+    state = None
+    if folder.checkpoint.is_file():
+        state = ais.load_state(folder.checkpoint, resolve_device(settings.device))
+        _truncate(folder.history, state.step)
+    else:
+        folder.history.unlink(missing_ok=True)
+    return _run(unfitted(settings, prepared.task), prepared, folder, shown, state)
+
+
+def _truncate(history: Path, n_steps: int) -> None:
+    """Keep the lines of the steps that the checkpoint knows."""
+    if history.is_file():
+        lines = history.read_text(encoding="utf-8").splitlines()[:n_steps]
+        write_text(history, "".join(line + "\n" for line in lines))
+
+
+def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, state: ais.State | None) -> Finished:
+    asked = prepared.settings
+    settled = [asked]
+
+    def when_settled(plan: Plan, prior_std: float) -> None:
+        options = {key: value for key, value in vars(plan.options).items() if value is not None}
+        device = resolve_device(asked.device).type
+        settled[0] = replace(asked, method=plan.name, method_options=options, prior_std=prior_std, device=device)
+        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked)))
+
+    for remark in prepared.remarks:
+        shown.stage(remark)
+    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked)))
+    start = time.monotonic()
+    companion = RunCompanion(folder, shown, when_settled, state)
+    model._companion = companion
+    try:
+        model.fit(prepared.x_train, prepared.y_train)
+    except KeyboardInterrupt as error:
+        saved = "A checkpoint was saved" if companion.save() else "The settings were saved"
+        raise RunInterrupted(f"interrupted. {saved}; go on with: pmcnet resume {folder.path}") from error
+    except BaseException:
+        if state is None and companion.latest is None:
+            shutil.rmtree(folder.path)
+        raise
+    finally:
+        model._companion = None
+    seconds = time.monotonic() - start
+    companion.save()
+    if state is not None:
+        model.history_ = [json.loads(line) for line in folder.history.read_text(encoding="utf-8").splitlines()]
+    return _finish(model, prepared, settled[0], folder, seconds)
+
+
+def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float) -> Finished:
+    """Score, and write everything that a finished run has."""
+    from pmcnet.reports.page import write_report
+
+    scored: Scored | None = None
+    if len(prepared.y_test):
+        scored = score(model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed)
+        _write_predictions(model, prepared, folder.predictions)
+    model.save(folder.model)
+    metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
+    report = report_record(model, settings, metrics, scored, n_train=len(prepared.y_train))
+    write_text(folder.history, "".join(json.dumps(plain(line)) + "\n" for line in model.history_))
+    write_json(folder.report_data, report)
+    write_report(report, folder.report)
+    write_json(folder.metrics, metrics)
+    return Finished(folder, model, metrics, report)
+
+
+def _write_predictions(model: Model, prepared: Prepared, path: Path) -> None:
+    from pandas import DataFrame  # type: ignore[import-untyped]
+
+    added = predicted_columns(model, prepared.x_test, coverage=COVERAGE)
+    table = DataFrame({"row": prepared.test_rows + 1, "truth": prepared.y_test, **added})
+    write_text(path, table.to_csv(index=False, lineterminator="\n", float_format="%.8g"))
+
+
+def _provenance(prepared: Prepared, reason: str, asked: RunSettings) -> dict[str, Any]:
+    import sklearn  # type: ignore[import-untyped]
+    import torch
+
+    return {
+        "data_fingerprint": prepared.fingerprint,
+        "task": prepared.task,
+        "method_reason": reason,
+        "asked_method": asked.method,
+        "asked_prior_std": asked.prior_std,
+        "pmcnet": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

@@ -1,0 +1,114 @@
+"""The folder of a run: what lies where, and files that are written whole or not at all."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmcnet.errors import InputError
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths of a run's files."""
+
+    path: Path
+
+    @classmethod
+    def create(cls, path: Path) -> "RunFolder":
+        """A new folder; one that exists already and is not empty is refused."""
+        if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            raise InputError(f"{path} exists already. Choose another --out, or remove it.")
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            probe = path / ".write"
+            probe.touch()
+            probe.unlink()
+        except OSError as error:
+            raise InputError(f"{path} cannot be written ({error.strerror}). Choose another --out.") from error
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> "RunFolder":
+        """The folder of a run."""
+        folder = cls(path)
+        if not folder.config.is_file():
+            raise InputError(f"{path} is no run: it has no config.toml. Give a folder that `pmcnet fit` wrote.")
+        return folder
+
+    @classmethod
+    def free(cls, parent: Path, name: str) -> Path:
+        """A path in `parent` that does not exist yet: NAME, NAME-2, ..."""
+        path, n = parent / name, 2
+        while path.exists():
+            path, n = parent / f"{name}-{n}", n + 1
+        return path
+
+    @property
+    def config(self) -> Path:
+        """Every setting."""
+        return self.path / "config.toml"
+
+    @property
+    def model(self) -> Path:
+        """The fitted model; RUN itself may also be a model's folder."""
+        return self.path / "model"
+
+    @property
+    def metrics(self) -> Path:
+        """Metrics for machines."""
+        return self.path / "metrics.json"
+
+    @property
+    def report_data(self) -> Path:
+        """What the page is drawn from."""
+        return self.path / "report.json"
+
+    @property
+    def report(self) -> Path:
+        """The page."""
+        return self.path / "report.html"
+
+    @property
+    def predictions(self) -> Path:
+        """Predictions of the test rows."""
+        return self.path / "predictions.csv"
+
+    @property
+    def history(self) -> Path:
+        """One line of JSON per step."""
+        return self.path / "history.jsonl"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where an interrupted run goes on from."""
+        return self.path / "checkpoint" / "state.safetensors"
+
+    def discard(self) -> None:
+        """Remove the folder if nothing was written into it."""
+        if self.path.is_dir() and not any(self.path.iterdir()):
+            self.path.rmdir()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole: to a temporary name first."""
+    temporary = path.with_name(f".{path.name}.part")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def write_json(path: Path, record: Mapping[str, Any]) -> None:
+    """Write JSON without NaN or infinity."""
+    write_text(path, json.dumps(record, indent=1, allow_nan=False) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON, or say what is wrong with the file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{path} does not exist: the run is not finished. `pmcnet resume` it.") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}). Fit again.") from error
