@@ -14,6 +14,9 @@ from pmcnet.methods.starts import Jitter, Restarts
 Method = AnnealedMethod | PMCMethod
 Value = int | float | str | None
 
+UNSET = "auto"
+"""How plain data say None, "as many as needed", which TOML has no word for."""
+
 PMC_NAMES = tuple(name.replace("_", "-") for name in ais.VARIANTS)
 NAMES = ("annealed", *PMC_NAMES)
 
@@ -101,5 +104,5 @@ def _with(default: Options, name: str, given: Mapping[str, Value]) -> Options:
     unknown = sorted(set(given) - set(allowed))
     if unknown:
         raise InputError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(allowed)}.")
-    changed: dict[str, Any] = dict(given)
+    changed: dict[str, Any] = {key: None if value == UNSET else value for key, value in given.items()}
     return replace(default, **changed)

@@ -107,9 +107,10 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, stat
     settled = [asked]
 
     def when_settled(plan: Plan, prior_std: float) -> None:
-        options = {key: value for key, value in vars(plan.options).items() if value is not None}
         device = resolve_device(asked.device).type
-        settled[0] = replace(asked, method=plan.name, method_options=options, prior_std=prior_std, device=device)
+        settled[0] = replace(
+            asked, method=plan.name, method_options=dict(vars(plan.options)), prior_std=prior_std, device=device
+        )
         write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked)))
 
     for remark in prepared.remarks:

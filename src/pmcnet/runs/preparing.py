@@ -1,6 +1,7 @@
 """From settings to rows: the table is read and checked before anything is written."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,8 @@ class Prepared(NamedTuple):
 def prepare(settings: RunSettings) -> Prepared:
     """Read the table, find target and task, split the rows."""
     frame = data.read_frame(settings.data)
-    settings = replace(settings, target=_target(settings, frame))
+    place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
+    settings = replace(settings, data=place, target=_target(settings, frame))
     y, task, remark = _response(frame[settings.target], settings)
     x = _features(frame, settings)
     remarks = [remark] if remark else []

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from pmcnet import __version__
@@ -51,7 +52,7 @@ def report_record(
         figures["roc"] = [curve for curve in figures.get("roc", []) if curve["class"] == 1]
     return {
         "format": 1,
-        "title": f"{settings.data}: {settings.target}",
+        "title": f"{Path(settings.data).name}: {settings.target}",
         "task": task,
         "target": settings.target,
         "classes": classes,
@@ -67,7 +68,7 @@ def report_record(
             "fit_seconds": metrics["seconds"]["fit"],
             "predict_seconds": metrics["seconds"]["predict"],
             "version": __version__,
-            "data": settings.data,
+            "data": Path(settings.data).name,
         },
         "metrics": [metric_entry(name, value, metrics["per_draw"].get(name)) for name, value in metrics["bma"].items()],
         "diagnostics": {

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 import tomli_w
 
 from pmcnet.errors import InputError
-from pmcnet.methods.registry import Value
+from pmcnet.methods.registry import UNSET, Value
 
 Task = Literal["regression", "classification"]
 
@@ -122,6 +122,6 @@ def read_config(path: str | Path) -> dict[str, Any]:
 def config_text(settings: RunSettings, provenance: Mapping[str, Any]) -> str:
     """The TOML of a run: settings first, then where it comes from."""
     values = {item.name: getattr(settings, item.name) for item in fields(settings)}
-    options = {k: v for k, v in values.pop("method_options").items() if v is not None}
+    options = {k: UNSET if v is None else v for k, v in values.pop("method_options").items()}
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     return tomli_w.dumps({**plain, "method_options": options, "provenance": dict(provenance)})
