@@ -19,7 +19,7 @@ Kind = Literal["number", "text"]
 MAX_COLUMNS = 5000
 MAX_LEVELS = 200
 """Levels of a text column beyond which it is an identifier or prose rather than a category."""
-_UNKNOWN = -1.0
+_UNKNOWN = -1
 
 
 @dataclass(frozen=True)

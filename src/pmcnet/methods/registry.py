@@ -17,8 +17,7 @@ Value = int | float | str | None
 UNSET = "auto"
 """How plain data say None, "as many as needed", which TOML has no word for."""
 
-PMC_NAMES = tuple(name.replace("_", "-") for name in ais.VARIANTS)
-NAMES = ("annealed", *PMC_NAMES)
+NAMES = ("annealed", *ais.VARIANTS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +59,7 @@ class PMCOptions:
         """The variant of that name with these settings."""
         adam = Adam(n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate)
         return PMCMethod(
-            algorithm=replace(ais.VARIANTS[name.replace("-", "_")], n_draws=self.n_draws),
+            algorithm=replace(ais.VARIANTS[name], n_draws=self.n_draws),
             n_proposals=self.n_proposals,
             n_steps=self.n_steps,
             sigma=self.sigma,

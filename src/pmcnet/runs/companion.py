@@ -72,8 +72,8 @@ class RunCompanion(Companion):
         return True
 
     def _note(self, state: ais.State, record: dict[str, Any]) -> None:
-        self.latest = state
         with self.folder.history.open("a", encoding="utf-8") as file:
             file.write(json.dumps(plain(record)) + "\n")
+        self.latest = state  # after its line: a checkpoint never knows a step that the history lacks
         if time.monotonic() - self._written > SECONDS_BETWEEN_CHECKPOINTS:
             self.save()

@@ -2,23 +2,23 @@
 
 import json
 import platform
-import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from rich.markup import escape
 
 from pmcnet import __version__, ais
 from pmcnet.errors import InputError, RunInterrupted
-from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
 from pmcnet.estimators.plain import plain
 from pmcnet.estimators.planning import Plan, resolve_device
 from pmcnet.estimators.showing import Shown
+from pmcnet.runs.building import unfitted
 from pmcnet.runs.companion import RunCompanion
 from pmcnet.runs.folder import RunFolder, write_json, write_text
-from pmcnet.runs.predicting import predicted_columns
+from pmcnet.runs.predicting import predicted_columns, written
 from pmcnet.runs.preparing import Prepared, prepare
 from pmcnet.runs.record import metrics_record, report_record
 from pmcnet.runs.scoring import COVERAGE, Model, Record, Scored, score
@@ -32,25 +32,6 @@ class Finished(NamedTuple):
     model: Model
     metrics: Record
     report: Record
-
-
-def unfitted(settings: RunSettings, task: Task) -> Model:
-    """The estimator of these settings."""
-    common: dict[str, Any] = {
-        "hidden_layer_sizes": settings.hidden,
-        "activation": settings.activation,
-        "method": settings.method,
-        "method_options": dict(settings.method_options) or None,
-        "prior": settings.prior,
-        "prior_std": settings.prior_std,
-        "feature_scaling": settings.feature_scaling,
-        "budget": settings.budget,
-        "random_state": settings.seed,
-        "device": settings.device,
-    }
-    if task == "classification":
-        return PMCNetClassifier(**common)
-    return PMCNetRegressor(**common, noise=settings.noise)
 
 
 def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str | None = None) -> Finished:
@@ -69,10 +50,15 @@ def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str 
             "table, or remove [provenance] from the config to fit this one."
         )
     model = unfitted(prepared.settings, prepared.task)
-    model._check_settings()
-    resolve_device(settings.device)
     folder = RunFolder.create(out)
-    return _run(model, prepared, folder, shown, None)
+    try:
+        return _run(model, prepared, folder, shown, None)
+    except RunInterrupted:
+        raise
+    except BaseException as error:
+        if isinstance(error, InputError) or not folder.history.is_file():
+            folder.discard()
+        raise
 
 
 def resume_run(path: Path, *, shown: Shown) -> Finished:
@@ -86,13 +72,13 @@ def resume_run(path: Path, *, shown: Shown) -> Finished:
     prepared = prepare(settings)
     if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
         raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
-    state = None
+    model, state = unfitted(settings, prepared.task), None
     if folder.checkpoint.is_file():
         state = ais.load_state(folder.checkpoint, resolve_device(settings.device))
         _truncate(folder.history, state.step)
     else:
         folder.history.unlink(missing_ok=True)
-    return _run(unfitted(settings, prepared.task), prepared, folder, shown, state)
+    return _run(model, prepared, folder, shown, state)
 
 
 def _truncate(history: Path, n_steps: int) -> None:
@@ -114,27 +100,23 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, stat
         write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked)))
 
     for remark in prepared.remarks:
-        shown.stage(remark)
+        shown.stage(escape(remark))
     write_text(folder.config, config_text(asked, _provenance(prepared, "", asked)))
     start = time.monotonic()
     companion = RunCompanion(folder, shown, when_settled, state)
     model._companion = companion
     try:
         model.fit(prepared.x_train, prepared.y_train)
+        seconds = time.monotonic() - start
+        companion.save()
+        if state is not None:
+            model.history_ = [json.loads(line) for line in folder.history.read_text(encoding="utf-8").splitlines()]
+        return _finish(model, prepared, settled[0], folder, seconds)
     except KeyboardInterrupt as error:
         saved = "A checkpoint was saved" if companion.save() else "The settings were saved"
         raise RunInterrupted(f"interrupted. {saved}; go on with: pmcnet resume {folder.path}") from error
-    except BaseException:
-        if state is None and companion.latest is None:
-            shutil.rmtree(folder.path)
-        raise
     finally:
         model._companion = None
-    seconds = time.monotonic() - start
-    companion.save()
-    if state is not None:
-        model.history_ = [json.loads(line) for line in folder.history.read_text(encoding="utf-8").splitlines()]
-    return _finish(model, prepared, settled[0], folder, seconds)
 
 
 def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float) -> Finished:
@@ -159,8 +141,8 @@ def _write_predictions(model: Model, prepared: Prepared, path: Path) -> None:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
     added = predicted_columns(model, prepared.x_test, coverage=COVERAGE)
-    table = DataFrame({"row": prepared.test_rows + 1, "truth": prepared.y_test, **added})
-    write_text(path, table.to_csv(index=False, lineterminator="\n", float_format="%.8g"))
+    table = DataFrame({"row": prepared.test_rows + 1, "truth": prepared.y_test, **written(added)})
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
 def _provenance(prepared: Prepared, reason: str, asked: RunSettings) -> dict[str, Any]:

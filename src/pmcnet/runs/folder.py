@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,20 +17,26 @@ class RunFolder:
     """Paths of a run's files."""
 
     path: Path
+    made: tuple[Path, ...] = ()  # folders that did not exist before, the innermost first
 
     @classmethod
     def create(cls, path: Path) -> "RunFolder":
         """A new folder; one that exists already and is not empty is refused."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise InputError(f"{path} exists already. Choose another --out, or remove it.")
+        folder = cls(path)
         try:
+            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+                raise InputError(f"{path} exists already. Choose another --out, or remove it.")
+            folder = cls(path, tuple(place for place in (path, *path.parents) if not place.exists()))
             path.mkdir(parents=True, exist_ok=True)
             probe = path / ".write"
             probe.touch()
             probe.unlink()
         except OSError as error:
-            raise InputError(f"{path} cannot be written ({error.strerror}). Choose another --out.") from error
-        return cls(path)
+            folder.discard()
+            raise InputError(
+                f"{path} cannot be written ({error.strerror}). Choose another --out, in a folder that is yours."
+            ) from error
+        return folder
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
@@ -87,9 +95,15 @@ class RunFolder:
         return self.path / "checkpoint" / "state.safetensors"
 
     def discard(self) -> None:
-        """Remove the folder if nothing was written into it."""
-        if self.path.is_dir() and not any(self.path.iterdir()):
-            self.path.rmdir()
+        """Undo `create`: remove what was written into the folder, and the folders that were made for it."""
+        if self.path in self.made:
+            shutil.rmtree(self.path, ignore_errors=True)
+        elif self.path.is_dir() and self.config.is_file():
+            for name in (self.config, self.history):
+                name.unlink(missing_ok=True)
+        for place in self.made:
+            with suppress(OSError):  # there is none, or another run has come to lie there
+                place.rmdir()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -9,13 +9,18 @@ from numpy.typing import NDArray
 
 from pmcnet import data
 from pmcnet.errors import InputError
+from pmcnet.estimators.columns import Columns, Matrix
+from pmcnet.runs.response import response_of
 from pmcnet.runs.settings import RunSettings, Task
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
-MOST_CLASSES = 10
-"""Different whole numbers in a target up to which "auto" takes them for classes."""
+ADDED = {
+    "classification": ("prediction", "epistemic", "aleatoric"),
+    "regression": ("prediction", "std", "lower", "upper", "epistemic", "aleatoric"),
+}
+"""Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""
 
 
 class Prepared(NamedTuple):
@@ -37,15 +42,14 @@ def prepare(settings: RunSettings) -> Prepared:
     frame = data.read_frame(settings.data)
     place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
     settings = replace(settings, data=place, target=_target(settings, frame))
-    y, task, remark = _response(frame[settings.target], settings)
-    x = _features(frame, settings)
-    remarks = [remark] if remark else []
-    constant = [name for name in x.columns if x[name].nunique(dropna=False) <= 1]
-    if len(constant) == len(x.columns):
-        raise InputError("every column but the target is constant, so there is nothing to predict from.")
-    if constant:
-        remarks.append(f"constant columns say nothing: {', '.join(map(repr, constant[:5]))}.")
+    _check_size(frame, settings)
+    y, task, guessed = response_of(frame[settings.target], settings.target, settings.task)
+    x = _features(frame, settings, task)
+    columns = Columns.of(x)
+    numbers = columns.matrix(x)  # (N, d)
+    constant = _constant(columns, numbers)
     train, test = _split(y, task, settings)
+    train, test, moved = _with_all_seen(train, test, columns, numbers, y, task)
     return Prepared(
         settings,
         task,
@@ -55,7 +59,7 @@ def prepare(settings: RunSettings) -> Prepared:
         y[test],
         test,
         data.fingerprint(frame),
-        tuple(remarks),
+        tuple(remark for remark in (guessed, constant, moved) if remark),
     )
 
 
@@ -70,45 +74,49 @@ def _target(settings: RunSettings, frame: "DataFrame") -> str:
     return settings.target
 
 
-def _features(frame: "DataFrame", settings: RunSettings) -> "DataFrame":
+def _check_size(frame: "DataFrame", settings: RunSettings) -> None:
+    n_test = round(settings.test_share * len(frame))
+    if len(frame) - n_test < 2:
+        kept = f", of which test_share={settings.test_share:g} keeps {n_test} for testing" if n_test else ""
+        raise InputError(
+            f"{settings.data} has {len(frame)} row{'s'[: len(frame) != 1]}{kept}; at least 2 are needed for training. "
+            "Give more rows."
+        )
+
+
+def _features(frame: "DataFrame", settings: RunSettings, task: Task) -> "DataFrame":
     missing = [name for name in settings.drop if name not in frame.columns]
     if missing:
-        raise InputError(f"columns to drop are not in {settings.data}: {', '.join(missing)}.")
+        raise InputError(f"columns to drop are not in {settings.data}: {', '.join(missing)}. Correct --drop.")
     x = frame.drop(columns=[settings.target, *(name for name in settings.drop if name != settings.target)])
     if x.shape[1] == 0:
-        raise InputError(f"{settings.data} has no column besides the target, so there is nothing to predict from.")
+        raise InputError(
+            f"{settings.data} has no column besides the target {settings.target!r}, so there is nothing to predict "
+            "from. Give more columns."
+        )
+    clash = next((name for name in ADDED[task] if name in x.columns), None)
+    if clash is not None:
+        raise InputError(
+            f"{settings.data} has a column {clash!r}, as one is called that predictions add. Rename it, or leave it "
+            f"out with --drop {clash}."
+        )
     return x
 
 
-def _response(column: Any, settings: RunSettings) -> tuple[NDArray[Any], Task, str]:
-    """The target as an array, the task, and a remark where the task was guessed from numbers."""
-    missing = np.flatnonzero(column.isna().to_numpy())
-    if len(missing):
+def _constant(columns: Columns, numbers: Matrix) -> str:
+    """A remark about columns that do not vary; if none does, or one is empty, the table is refused."""
+    missing = np.isnan(numbers)  # (N, d)
+    empty = np.flatnonzero(missing.all(0))
+    if len(empty):
+        name = columns.names[empty[0]]
+        raise InputError(f"column {name!r} has no values at all. Fill it in, or leave it out with --drop {name}.")
+    constant = np.flatnonzero(~missing.any(0) & (numbers == numbers[0]).all(0))
+    if len(constant) == len(columns.names):
         raise InputError(
-            f"the target {settings.target!r} is missing in {len(missing)} rows, first in row {missing[0] + 1}. "
-            "Drop those rows."
+            "every column but the target is constant, so there is nothing to predict from. Give columns that vary."
         )
-    values = column.to_numpy()
-    numeric = values.dtype.kind in "iuf"
-    task, remark = settings.task, ""
-    if task == "auto":
-        distinct = np.unique(values) if numeric else ()
-        few = numeric and len(distinct) <= MOST_CLASSES and all(float(value).is_integer() for value in distinct)
-        task = "regression" if numeric and not few else "classification"
-        if few:
-            remark = f"{len(distinct)} different whole numbers were taken for classes; --task regression changes that."
-    if task == "regression":
-        if not numeric and values.dtype.kind != "b":
-            raise InputError(f"the target {settings.target!r} holds texts, which a regression cannot predict.")
-        values = values.astype(np.float64)
-        if not np.isfinite(values).all():
-            row = int(np.flatnonzero(~np.isfinite(values))[0]) + 1
-            raise InputError(f"the target {settings.target!r} has an infinity in row {row}. Correct or drop that row.")
-        return values, "regression", remark
-    if len(set(values.tolist())) < 2:
-        raise InputError(f"the target {settings.target!r} has one class only ({values[0]!r}); at least two are needed.")
-    labels = values if numeric or values.dtype.kind == "b" else values.astype(str)
-    return labels, "classification", remark
+    shown = ", ".join(repr(columns.names[i]) for i in constant[:5]) + (", ..." if len(constant) > 5 else "")
+    return f"constant columns say nothing: {shown}." if len(constant) else ""
 
 
 def _split(y: NDArray[Any], task: Task, settings: RunSettings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -116,8 +124,6 @@ def _split(y: NDArray[Any], task: Task, settings: RunSettings) -> tuple[NDArray[
 
     rows = np.arange(len(y))
     n_test = round(settings.test_share * len(y))
-    if len(y) - n_test < 2:
-        raise InputError(f"{settings.data} has {len(y)} rows; at least 2 are needed for training. Give more rows.")
     if n_test == 0:
         return rows, rows[:0]
     stratify = None
@@ -125,6 +131,24 @@ def _split(y: NDArray[Any], task: Task, settings: RunSettings) -> tuple[NDArray[
         counts = np.unique(y, return_counts=True)[1]
         stratify = y if counts.min() >= 2 and n_test >= len(counts) and len(y) - n_test >= len(counts) else None
     train, test = train_test_split(rows, test_size=n_test, random_state=settings.seed, stratify=stratify)
-    if task == "classification" and len(set(y[train].tolist())) < 2:
-        raise InputError("the training rows hold one class only; give more of the others, or a smaller test_share.")
     return np.sort(train), np.sort(test)
+
+
+def _with_all_seen(
+    train: NDArray[np.int64], test: NDArray[np.int64], columns: Columns, numbers: Matrix, y: NDArray[Any], task: Task
+) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
+    """The same rows, but for test rows with a class or a text that no training row has: those go to training.
+
+    A model cannot predict for what it never saw, so such rows could not be tested on.
+    """
+    strange = np.zeros(len(test), dtype=bool)
+    if task == "classification":
+        strange |= ~np.isin(y[test], y[train])
+    for i, column in enumerate(columns.columns):
+        known, asked = numbers[train, i], numbers[test, i]
+        if column.kind == "text" or np.isnan(known).all():
+            strange |= ~np.isnan(asked) & ~np.isin(asked, known)
+    if not strange.any():
+        return train, test, ""
+    remark = f"{int(strange.sum())} rows with classes or texts that no other rows have were taken for training."
+    return np.sort(np.concatenate([train, test[strange]])), test[~strange], remark

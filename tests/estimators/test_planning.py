@@ -1,0 +1,49 @@
+"""Which method is chosen, and why."""
+
+import pytest
+import torch
+
+from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
+from pmcnet.errors import InputError
+from pmcnet.estimators.planning import MOST_PARTICLES, plan, seconds_of
+
+
+def target(n_rows, n_hidden=16):
+    x = torch.zeros(n_rows, 5)
+    return BayesianTarget(MLP((5, n_hidden, 1)), LearnedGaussian(), x, x[:, 0])
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("3min", 180), ("1.5 h", 5400), (12, 12), (0.5, 0.5)])
+def test_budget_is_read(text, seconds):
+    assert seconds_of(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["soon", "", "-3min", 0, "3", True, None, "1..2s"])
+def test_bad_budget_is_refused(text):
+    with pytest.raises(InputError, match="budget must be positive seconds"):
+        seconds_of(text)
+
+
+def test_small_problem_gets_the_most_particles():
+    chosen = plan(target(100), "auto", {}, budget="3min", searching=True)
+    assert chosen.name == "annealed"
+    assert chosen.options.n_particles == MOST_PARTICLES
+
+
+def test_larger_problem_gets_fewer_and_then_another_method():
+    some = plan(target(10_000), "auto", {}, budget="3min", searching=True)
+    assert some.name == "annealed"
+    assert some.options.n_particles < MOST_PARTICLES
+    huge = plan(target(1_000_000), "auto", {}, budget="3min", searching=True)
+    assert huge.name == "pmcnet-light"
+    assert "more than the budget of 3 min" in huge.reason
+
+
+def test_named_method_is_taken_whatever_it_costs():
+    assert plan(target(1_000_000), "annealed", {}, budget="1s", searching=True).name == "annealed"
+    assert plan(target(10), "dm-pmc", {"n_steps": 3}, budget="1s", searching=True).options.n_steps == 3
+
+
+def test_given_options_win():
+    chosen = plan(target(100), "auto", {"n_particles": 24}, budget="3min", searching=False)
+    assert chosen.options.n_particles == 24

@@ -1,0 +1,142 @@
+"""Model files: what is saved comes back, what is damaged is refused in a sentence."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from estimators.tables import QUICK, classes, numbers
+from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.errors import InputError, ModelFileError
+from pmcnet.estimators import storage
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    model = PMCNetRegressor(**QUICK).fit(*numbers())
+    return model, model.save(tmp_path_factory.mktemp("models") / "m.pmcnet")
+
+
+@pytest.fixture
+def copied(saved, tmp_path):
+    return shutil.copytree(saved[1], tmp_path / "copy")
+
+
+def test_loaded_model_is_the_same(saved):
+    model, path = saved
+    loaded = PMCNetRegressor.load(path)
+    x, _ = numbers(9, seed=1)
+    assert (loaded.predict(x) == model.predict(x)).all()
+    assert (loaded.predict_interval(x) == model.predict_interval(x)).all()
+    assert loaded.verdict_ == model.verdict_
+    assert loaded.history_[-1]["log_evidence"] == model.history_[-1]["log_evidence"]
+    assert loaded.get_params() == model.get_params()
+    assert loaded.posterior_.log_evidence == pytest.approx(model.posterior_.log_evidence)
+    assert loaded.posterior_.log_evidence_error == model.posterior_.log_evidence_error
+
+
+def test_categories_classes_and_gaps_come_back(tmp_path):
+    frame = pd.DataFrame({"city": ["rome", None, "oslo"] * 10, "size": [1.0, np.nan, 3.0] * 10})
+    for labels in (["no", "yes", "no"] * 10, [3, 5, 3] * 10, np.array(["u", "v", "u"] * 10, dtype=object)):
+        model = PMCNetClassifier(**QUICK).fit(frame, labels)
+        loaded = PMCNetClassifier.load(model.save(tmp_path / "m"))
+        assert (loaded.predict_proba(frame) == model.predict_proba(frame)).all()
+        assert (loaded.predict(frame) == model.predict(frame)).all()
+        assert loaded.classes_.dtype == model.classes_.dtype
+        assert (loaded.feature_names_in_ == model.feature_names_in_).all()
+
+
+def test_two_files_and_no_pickle(saved):
+    _, path = saved
+    assert sorted(file.name for file in path.iterdir()) == ["model.json", "tensors.safetensors"]
+    assert json.loads((path / "model.json").read_text())["version"] == 1
+
+
+def test_saving_again_replaces_and_other_folders_are_left_alone(saved, tmp_path):
+    model, _ = saved
+    first = model.save(tmp_path / "m")
+    assert model.save(first) == first
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(InputError, match="is not a pmcnet model"):
+        model.save(tmp_path / "mine")
+
+
+def test_truncated_tensors_are_refused(copied):
+    file = copied / "tensors.safetensors"
+    file.write_bytes(file.read_bytes()[:-100])
+    with pytest.raises(ModelFileError, match="damaged or was changed"):
+        PMCNetRegressor.load(copied)
+
+
+def test_edited_json_is_refused(copied):
+    file = copied / "model.json"
+    file.write_text(file.read_text().replace('"y_std": ', '"y_std": 1'))
+    with pytest.raises(ModelFileError, match="was changed after it was written"):
+        PMCNetRegressor.load(copied)
+
+
+def test_truncated_json_is_refused(copied):
+    file = copied / "model.json"
+    file.write_text(file.read_text()[:200])
+    with pytest.raises(ModelFileError, match="damaged or truncated"):
+        PMCNetRegressor.load(copied)
+
+
+def rewritten(folder, **changes):
+    """Change the record and sign it again, as a newer or malicious writer would."""
+    file = folder / "model.json"
+    record = json.loads(file.read_text()) | changes
+    record["fingerprint"] = storage.fingerprint(record)
+    file.write_text(json.dumps(record))
+
+
+def test_newer_version_is_refused(copied):
+    rewritten(copied, version=99)
+    with pytest.raises(ModelFileError, match="Upgrade pmcnet"):
+        PMCNetRegressor.load(copied)
+
+
+def test_other_kind_is_refused(saved, copied):
+    with pytest.raises(ModelFileError, match=r"Use PMCNetRegressor\.load"):
+        PMCNetClassifier.load(saved[1])
+    rewritten(copied, format="something")
+    with pytest.raises(ModelFileError, match="JSON of another kind"):
+        PMCNetRegressor.load(copied)
+
+
+def test_missing_parts_are_refused(copied, tmp_path):
+    with pytest.raises(ModelFileError, match=r"has no model\.json"):
+        PMCNetRegressor.load(tmp_path / "nowhere")
+    rewritten(copied, encoder={"kind": "spell"})
+    with pytest.raises(InputError, match="no encoder is called"):
+        PMCNetRegressor.load(copied)
+    (copied / "tensors.safetensors").unlink()
+    with pytest.raises(InputError):
+        PMCNetRegressor.load(copied)
+
+
+def test_network_that_does_not_fit_is_refused(copied):
+    record = json.loads((copied / "model.json").read_text())
+    rewritten(copied, settings=record["settings"] | {"hidden_layer_sizes": [9]})
+    with pytest.raises(ModelFileError, match="does not fit"):
+        PMCNetRegressor.load(copied)
+
+
+def test_own_module_is_given_again(tmp_path):
+    def make(n_inputs, n_outputs):
+        return nn.Sequential(nn.Linear(n_inputs, 2), nn.Tanh(), nn.BatchNorm1d(2), nn.Linear(2, n_outputs))
+
+    module = make(3, 1)
+    module[2].running_mean += torch.tensor([0.3, -0.2])
+    x, y = classes(30)
+    model = PMCNetClassifier(**QUICK, module=module).fit(x, y)
+    path = model.save(tmp_path / "m")
+    with pytest.raises(ModelFileError, match="Pass module= again"):
+        PMCNetClassifier.load(path)
+    loaded = PMCNetClassifier.load(path, module=make)
+    assert np.allclose(loaded.predict_proba(x), model.predict_proba(x))
