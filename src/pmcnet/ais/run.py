@@ -93,7 +93,7 @@ def run(
         if keep == "last":
             steps.clear()
         steps.append((proposals, info.samples))
-        history.append(_record(state, info, history, time.monotonic() - start))
+        history.append(step_record(state, info, history, time.monotonic() - start))
         for observer in observers:
             observer(state, info)
         if min_ess is not None and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess:
@@ -115,7 +115,8 @@ def _check_limits(n_steps: int, keep: str, min_ess: float | None, max_seconds: f
             raise InputError(f"{name} must be positive, or None for no limit; got {value}.")
 
 
-def _record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float) -> StepRecord:
+def step_record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float) -> StepRecord:
+    """The line of one step, from its draws and the lines before."""
     samples = info.samples
     log_evidence, n_effective, n_before = samples.log_evidence, samples.ess, len(history)
     pooled_log_evidence, pooled_ess = log_evidence, n_effective

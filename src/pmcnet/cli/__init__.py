@@ -17,7 +17,7 @@ from pmcnet.cli.reproduce import reproduce
 from pmcnet.cli.resume import resume
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("pmcnet", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="pmcnet")
 @click.option("--debug", is_flag=True, help="Show the traceback when something fails.")
 def main(debug: bool) -> None:

@@ -1,5 +1,6 @@
 """How commands fail: one sentence on standard error; 2 for bad input, 1 for a failure inside, 130 when interrupted."""
 
+import traceback
 from typing import Any
 
 import click
@@ -20,29 +21,48 @@ class Stopped(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group whose commands fail plainly; with --debug the traceback is shown."""
+    """A group whose commands fail plainly; with --debug the traceback is shown before the sentence."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options before the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.exceptions.NoArgsIsHelpError:
+            raise
+        except click.UsageError as error:
+            raise Refused(_usage(error)) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, turning errors into sentences and exit codes."""
         try:
             return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
+        except click.UsageError as error:
+            raise Refused(_usage(error)) from error
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
-        except RunInterrupted as error:
-            raise Stopped(str(error)) from error
         except KeyboardInterrupt as error:
             raise Stopped("interrupted.") from error
-        except BrokenPipeError as error:
-            raise click.exceptions.Exit(0) from error
-        except InputError as error:
-            raise self._plain(ctx, error, Refused(str(error))) from error
-        except PMCNetError as error:
-            raise self._plain(ctx, error, click.ClickException(str(error))) from error
-        except MemoryError as error:
-            raise self._plain(ctx, error, click.ClickException("there is not enough memory for this.")) from error
         except Exception as error:
-            text = f"a failure inside pmcnet ({type(error).__name__}: {error}). Run it again with pmcnet --debug."
-            raise self._plain(ctx, error, click.ClickException(text)) from error
+            if ctx.params.get("debug"):
+                click.echo(traceback.format_exc(), err=True, nl=False)
+            raise _plain(error) from error
 
-    def _plain(self, ctx: click.Context, error: BaseException, plain: click.ClickException) -> BaseException:
-        return error if ctx.params.get("debug") else plain
+
+def _plain(error: Exception) -> click.ClickException:
+    """The sentence and exit code of an error."""
+    if isinstance(error, RunInterrupted):
+        return Stopped(str(error))
+    if isinstance(error, InputError):
+        return Refused(str(error))
+    if isinstance(error, PMCNetError):
+        return click.ClickException(str(error))
+    if isinstance(error, MemoryError):
+        return click.ClickException("there is not enough memory for this. Give fewer rows or columns.")
+    told = " ".join(f"{type(error).__name__}: {error}".split())
+    return click.ClickException(f"a failure inside pmcnet ({told}). Run it again with pmcnet --debug to see where.")
+
+
+def _usage(error: click.UsageError) -> str:
+    """What click says of options and arguments, with where to read on."""
+    told = " ".join(error.format_message().split())
+    return f"{told} See: {error.ctx.command_path if error.ctx else 'pmcnet'} --help"

@@ -111,8 +111,8 @@ def _option(text: str) -> tuple[str, Any]:
     name, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"--option must be NAME=VALUE, e.g. n_particles=1000; got {text!r}.")
-    number = _number_or_text(value)
-    return name.strip(), int(number) if isinstance(number, float) and number == int(number) else number
+    number = _number_or_text(value.strip())
+    return name.strip(), int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _number_or_text(text: str) -> float | str:

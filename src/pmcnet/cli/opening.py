@@ -14,10 +14,9 @@ def load_model(run: Path, device: str = "auto") -> Any:
         raise InputError(f"there is no run folder {run}. Give a folder that `pmcnet fit` wrote.")
     path = run if (run / JSON_NAME).is_file() else run / "model"
     if not path.is_dir():
-        unfinished = (run / "config.toml").is_file()
-        raise InputError(
-            f"{run} has no model" + (f"; it is not finished: pmcnet resume {run}" if unfinished else ". Fit first.")
-        )
+        if (run / "config.toml").is_file():
+            raise InputError(f"{run} has no model: it is not finished. Go on with: pmcnet resume {run}")
+        raise InputError(f"{run} has no model, so it is no run. Give a folder that `pmcnet fit` wrote.")
     kind = read_record(path)["kind"]
     return getattr(estimators, kind if kind in ("PMCNetClassifier", "PMCNetRegressor") else "PMCNetClassifier").load(
         path, device=device

@@ -1,5 +1,6 @@
 """Where a table is: the file behind a path, checked before anything is read from it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -79,7 +80,7 @@ def check_names(names: tuple[str, ...], path: Path) -> None:
                 f"column {position} of {path} has no name. Name it in the first line, or leave the column out "
                 "(pandas: to_csv(..., index=False); also look for a delimiter too many at the end of the line)."
             )
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
         positions = " and ".join(str(i) for i, name in enumerate(names, start=1) if name == repeated)
         raise InputError(

@@ -4,6 +4,7 @@ Texts become the index of their level (scikit-learn's OrdinalEncoder), missing v
 equal rows of the table are equal rows of it.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -40,12 +41,13 @@ class Columns:
     @classmethod
     def of(cls, x: Any) -> Self:
         """The columns of a table: an array (N, d) or a DataFrame of pandas or polars."""
-        values = _by_column(x)
-        if len(values) > MAX_COLUMNS:
+        n_columns = x.shape[1]
+        if n_columns > MAX_COLUMNS:
             raise InputError(
-                f"a table may have at most {MAX_COLUMNS} columns; this one has {len(values)}. Select or combine "
+                f"a table may have at most {MAX_COLUMNS} columns; this one has {n_columns}. Select or combine "
                 "columns first, or give the rows as images with a module."
             )
+        values = _by_column(x)
         if not values:
             raise InputError("the table has 0 feature(s) (columns); at least one is needed.")
         return cls(tuple(_describe(name, column) for name, column in values))
@@ -55,12 +57,17 @@ class Columns:
         """Names in order."""
         return tuple(column.name for column in self.columns)
 
-    def matrix(self, x: Any) -> Matrix:
-        """The table as numbers (N, d): values, positions of levels, not-a-number where missing."""
+    def matrix(self, x: Any, *, first_row: int = 1) -> Matrix:
+        """The table as numbers (N, d): values, positions of levels, not-a-number where missing.
+
+        Args:
+            x: the table.
+            first_row: number of its first row in errors, where it is a piece of a larger table.
+        """
         values = _by_column(x)
         if len(values) != len(self.columns):
             raise InputError(f"the table must have the {len(self.columns)} columns of training; got {len(values)}.")
-        parts = [_numbers(column, given) for column, (_, given) in zip(self.columns, values, strict=True)]
+        parts = [_numbers(column, given, first_row) for column, (_, given) in zip(self.columns, values, strict=True)]
         return np.column_stack(parts)
 
 
@@ -72,7 +79,7 @@ def _by_column(x: Any) -> list[tuple[str, NDArray[Any]]]:
             return [(f"column {i}", matrix[:, i]) for i in range(matrix.shape[1])]
         return [(f"column {i}", _typed(f"column {i}", x[:, i])) for i in range(x.shape[1])]
     names = [str(name) for name in x.columns]
-    repeated = sorted({name for name in names if names.count(name) > 1})
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(f"column names must differ; {', '.join(repeated)} comes more than once. Rename one of them.")
     return [(name, _typed(name, _array(x[key]))) for name, key in zip(names, x.columns, strict=True)]
@@ -113,8 +120,12 @@ def _describe(name: str, values: NDArray[Any]) -> Column:
     present = values[[value is not None for value in values]]
     levels = tuple(sorted(set(present)))
     numeric = [level for level in levels if _is_number(level)]
+    if len(levels) == len(numeric) > 2:
+        raise InputError(
+            f"column {name!r} holds numbers written as texts, such as {levels[0]!r}. Turn it into numbers."
+        )
     if len(numeric) > len(levels) / 2 and len(levels) > 2:
-        culprit = next(level for level in levels if not _is_number(level)) if len(numeric) < len(levels) else levels[0]
+        culprit = next(level for level in levels if not _is_number(level))
         row = int(np.flatnonzero(values == culprit)[0]) + 1
         raise InputError(
             f"column {name!r} holds numbers but also texts such as {culprit!r} (row {row}). Correct those cells, leave "
@@ -136,10 +147,10 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _numbers(column: Column, values: NDArray[Any]) -> Matrix:
+def _numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
     """One column as numbers (N,)."""
     if column.kind == "number":
-        return _only_numbers(column, values)
+        return _only_numbers(column, values, first_row)
     texts = values
     if values.dtype != object:  # a chunk whose levels look like numbers, or are all missing
         texts = np.empty(len(values), dtype=object)
@@ -158,20 +169,22 @@ def _numbers(column: Column, values: NDArray[Any]) -> Matrix:
     unseen = np.flatnonzero(codes == _UNKNOWN)
     if len(unseen):
         known = ", ".join(column.levels[:8]) + (", ..." if len(column.levels) > 8 else "")
+        row = unseen[0] + first_row
         raise InputError(
-            f"column {column.name!r} has {str(texts[unseen[0]])!r} in row {unseen[0] + 1}, which no training row had; "
+            f"column {column.name!r} has {str(texts[unseen[0]])!r} in row {row}, which no training row had; "
             f"known are {known}. Replace it or leave it empty."
         )
     return codes
 
 
-def _only_numbers(column: Column, values: NDArray[Any]) -> Matrix:
+def _only_numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
     if values.dtype == object:
         present = [i for i, value in enumerate(values) if value is not None]
         texts = [i for i in present if not _is_number(values[i])]
         if texts:
+            row = texts[0] + first_row
             raise InputError(
-                f"column {column.name!r} holds numbers in training, but row {texts[0] + 1} has {values[texts[0]]!r}. "
+                f"column {column.name!r} holds numbers in training, but row {row} has {values[texts[0]]!r}. "
                 "Correct it or leave it empty."
             )
         numbers = np.full(len(values), np.nan)
@@ -180,11 +193,11 @@ def _only_numbers(column: Column, values: NDArray[Any]) -> Matrix:
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise InputError(
-            f"column {column.name!r} has an infinity (inf) in row {infinite[0] + 1}; give finite numbers, or leave it "
-            "empty for missing."
+            f"column {column.name!r} has an infinity (inf) in row {infinite[0] + first_row}; give finite numbers, or "
+            "leave it empty for missing."
         )
     return values
 
 
 def _plain(value: float) -> str:
-    return str(int(value)) if value == int(value) else str(value)
+    return str(int(value)) if value.is_integer() else str(value)

@@ -6,6 +6,7 @@ seconds, with A and F measured on two CPU cores and on one H200 (docs/estimators
 gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md).
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -47,14 +48,14 @@ class Plan(NamedTuple):
 def seconds_of(budget: float | str) -> float:
     """A budget in seconds, from a number or a text like "90s", "3min" or "1.5h"."""
     units = {"s": 1.0, "min": 60.0, "h": 3600.0}
-    if isinstance(budget, int | float) and not isinstance(budget, bool) and budget > 0:
+    if isinstance(budget, int | float) and not isinstance(budget, bool) and 0 < budget < math.inf:
         return float(budget)
     match = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|h)\s*", budget) if isinstance(budget, str) else None
     try:
         seconds = float(match[1]) * units[match[2]] if match else 0.0
     except ValueError:
         seconds = 0.0
-    if not seconds > 0:
+    if not 0 < seconds < math.inf:
         raise InputError(f'budget must be positive seconds or a text like "90s", "3min" or "2h"; got {budget!r}.')
     return seconds
 
@@ -122,8 +123,8 @@ def resolve_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, TypeError) as error:
+        float(torch.zeros(1, device=device))
+    except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
         raise InputError(f"device {name!r} cannot be used here; use auto, cpu, or cuda with a GPU.") from error
     return device
 

@@ -1,8 +1,9 @@
 """Methods by name, each with the settings that can be given as plain data."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args, get_type_hints
 
 from pmcnet import ais
 from pmcnet.errors import InputError
@@ -103,5 +104,24 @@ def _with(default: Options, name: str, given: Mapping[str, Value]) -> Options:
     unknown = sorted(set(given) - set(allowed))
     if unknown:
         raise InputError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(allowed)}.")
+    kinds = get_type_hints(type(default))
+    for key, value in given.items():
+        if value is not None and value != UNSET:
+            _check_option(key, value, kinds[key])
     changed: dict[str, Any] = {key: None if value == UNSET else value for key, value in given.items()}
     return replace(default, **changed)
+
+
+def _check_option(name: str, value: Any, kind: Any) -> None:
+    """Refuse a text for a number, a fraction for a whole number, too little, and a word that is none of the known."""
+    if words := [word for word in get_args(kind) if isinstance(word, str)]:
+        if value not in words:
+            raise InputError(f"{name} must be one of {', '.join(words)}; got {value!r}.")
+        return
+    whole = kind in (int, int | None)
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        raise InputError(f"{name} must be a {'whole ' * whole}number; got {value!r}.")
+    least = 0 if name in ("n_moves", "jitter") else 1 if whole else math.nextafter(0, 1)
+    if not least <= value < math.inf:
+        allowed = f"at least {least}" if whole or least == 0 else "positive"
+        raise InputError(f"{name} must be {allowed}; got {value}.")

@@ -58,7 +58,7 @@ class AnnealingProgress:
             done = len(self._history)
             self._bar.update(self._task, completed=done / (done + left), text=text)
         else:
-            self.console.print(text, highlight=False, soft_wrap=True)
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 class FitProgress:
@@ -94,7 +94,7 @@ class FitProgress:
         if self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None
-        self.console.print(text, highlight=False, soft_wrap=True)
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
         """One temperature is done."""
@@ -117,7 +117,7 @@ class FitProgress:
             self._bar.update(self._task, completed=share or 0.0, text=text)
         elif share == 1.0 or time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
             self._said = time.monotonic()
-            self.console.print(text, highlight=False, soft_wrap=True)
+            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 def describe(history: list[AnnealedRecord]) -> str:

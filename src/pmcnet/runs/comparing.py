@@ -9,6 +9,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.showing import Shown
 from pmcnet.methods.registry import NAMES, check_name
 from pmcnet.reports.page import write_report
+from pmcnet.runs.building import unfitted
 from pmcnet.runs.fitting import Finished, fit_run
 from pmcnet.runs.folder import RunFolder, write_json
 from pmcnet.runs.preparing import prepare
@@ -46,18 +47,28 @@ def compare_runs(settings: RunSettings, methods: Sequence[str], out: Path, *, sh
         shown: displays progress.
     """
     prepared = prepare(settings)
-    RunFolder.create(out)
+    each = {name: _own(prepared.settings, name) for name in methods}
+    for own in each.values():
+        unfitted(own, prepared.task)
+    folder = RunFolder.create(out)
     finished: list[Finished] = []
-    for name in methods:
-        shown.stage(f"{name}:")
-        own = replace(prepared.settings, method=name, method_options={})
-        if own.prior_std == "evidence" and name != "annealed":
-            own = replace(own, prior_std="auto")
-        finished.append(fit_run(own, out / name, shown=shown))
+    try:
+        for name, own in each.items():
+            shown.stage(f"{name}:")
+            finished.append(fit_run(own, out / name, shown=shown))
+    except InputError:
+        folder.discard()
+        raise
     entries = [_entry(run) for run in finished]
     write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
     page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
     return Compared(out, entries, page)
+
+
+def _own(settings: RunSettings, name: str) -> RunSettings:
+    """The settings of one method: evidence chooses the prior of annealed only, so the others choose their own way."""
+    by_evidence = settings.prior_std == "evidence" and name != "annealed"
+    return replace(settings, method=name, method_options={}, prior_std="auto" if by_evidence else settings.prior_std)
 
 
 def _entry(run: Finished) -> Record:

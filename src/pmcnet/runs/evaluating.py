@@ -3,11 +3,13 @@
 from pathlib import Path
 
 from pmcnet import data
+from pmcnet.data.cells import listed
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.runs.folder import RunFolder
-from pmcnet.runs.predicting import selected
+from pmcnet.runs.predicting import read_rows
 from pmcnet.runs.record import metrics_record
+from pmcnet.runs.response import numbers_of, present
 from pmcnet.runs.scoring import Model, Record, score
 from pmcnet.runs.settings import read_config
 
@@ -28,12 +30,10 @@ def evaluate_file(model: Model, run: Path, source: str, *, target: str | None, n
         target = read_config(folder.config).get("target")
     frame = data.read_frame(source)
     if not target or target not in frame.columns:
-        raise InputError(f"{source} has no target column {target!r}; name it with --target.")
-    truth = frame[target]
-    if truth.isna().any():
-        raise InputError(f"the target {target!r} is missing in {int(truth.isna().sum())} rows. Drop those rows.")
-    values = truth.to_numpy()
-    if not isinstance(model, PMCNetClassifier) and values.dtype.kind not in "biuf":
-        raise InputError(f"the target {target!r} holds texts, but the model predicts numbers.")
-    scored = score(model, selected(model, frame), values, n_passes=n_passes, seed=seed)
+        named = f"has no target column {target!r}" if target else "has a target column that the run does not name"
+        raise InputError(f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use --target.")
+    truth = present(frame[target], target)
+    if not isinstance(model, PMCNetClassifier):
+        truth = numbers_of(truth, target)
+    scored = score(model, read_rows(model, source), truth, n_passes=n_passes, seed=seed)
     return metrics_record(model, scored, n_test=len(frame), fit_seconds=None)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.markup import escape
 
 from pmcnet import __version__, ais
 from pmcnet.errors import InputError, RunInterrupted
@@ -17,12 +16,12 @@ from pmcnet.estimators.planning import Plan, resolve_device
 from pmcnet.estimators.showing import Shown
 from pmcnet.runs.building import unfitted
 from pmcnet.runs.companion import RunCompanion
-from pmcnet.runs.folder import RunFolder, write_json, write_text
+from pmcnet.runs.folder import RunFolder, read_lines, write_json, write_text
 from pmcnet.runs.predicting import predicted_columns, written
 from pmcnet.runs.preparing import Prepared, prepare
 from pmcnet.runs.record import metrics_record, report_record
 from pmcnet.runs.scoring import COVERAGE, Model, Record, Scored, score
-from pmcnet.runs.settings import RunSettings, Task, config_text, read_config
+from pmcnet.runs.settings import RunSettings, config_text, read_config
 
 
 class Finished(NamedTuple):
@@ -100,7 +99,7 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, stat
         write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked)))
 
     for remark in prepared.remarks:
-        shown.stage(escape(remark))
+        shown.stage(remark)
     write_text(folder.config, config_text(asked, _provenance(prepared, "", asked)))
     start = time.monotonic()
     companion = RunCompanion(folder, shown, when_settled, state)
@@ -110,7 +109,7 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, stat
         seconds = time.monotonic() - start
         companion.save()
         if state is not None:
-            model.history_ = [json.loads(line) for line in folder.history.read_text(encoding="utf-8").splitlines()]
+            model.history_ = read_lines(folder.history)
         return _finish(model, prepared, settled[0], folder, seconds)
     except KeyboardInterrupt as error:
         saved = "A checkpoint was saved" if companion.save() else "The settings were saved"

@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,21 +22,21 @@ class RunFolder:
     @classmethod
     def create(cls, path: Path) -> "RunFolder":
         """A new folder; one that exists already and is not empty is refused."""
-        folder = cls(path)
+        made: tuple[Path, ...] = ()
         try:
             if path.exists() and (not path.is_dir() or any(path.iterdir())):
                 raise InputError(f"{path} exists already. Choose another --out, or remove it.")
-            folder = cls(path, tuple(place for place in (path, *path.parents) if not place.exists()))
+            made = tuple(place for place in (path, *path.parents) if not place.exists())
             path.mkdir(parents=True, exist_ok=True)
             probe = path / ".write"
             probe.touch()
             probe.unlink()
         except OSError as error:
-            folder.discard()
+            _remove_empty(made)
             raise InputError(
                 f"{path} cannot be written ({error.strerror}). Choose another --out, in a folder that is yours."
             ) from error
-        return folder
+        return cls(path, made)
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
@@ -96,14 +96,15 @@ class RunFolder:
 
     def discard(self) -> None:
         """Undo `create`: remove what was written into the folder, and the folders that were made for it."""
-        if self.path in self.made:
-            shutil.rmtree(self.path, ignore_errors=True)
-        elif self.path.is_dir() and self.config.is_file():
-            for name in (self.config, self.history):
-                name.unlink(missing_ok=True)
-        for place in self.made:
-            with suppress(OSError):  # there is none, or another run has come to lie there
-                place.rmdir()
+        for item in self.path.iterdir():
+            shutil.rmtree(item) if item.is_dir() else item.unlink()
+        _remove_empty(self.made)
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for place in folders:
+        with suppress(OSError):  # there is none, or another run has come to lie there
+            place.rmdir()
 
 
 def write_text(path: Path, text: str) -> None:
@@ -123,6 +124,16 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist: the run is not finished. `pmcnet resume` it.") from error
+        raise InputError(
+            f"{path} does not exist: the run is not finished. Go on with: pmcnet resume {path.parent}"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({error}). Fit again.") from error
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Read one JSON object per line, or say what is wrong with the file."""
+    try:
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({error}). Fit again.") from error

@@ -1,10 +1,12 @@
 """Predictions as columns, for a whole table or streamed from file to file in bounded memory."""
 
-import csv
 import os
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -60,7 +62,9 @@ def selected(model: Model, frame: "DataFrame") -> "DataFrame":
     missing = [name for name in names if name not in frame.columns]
     if missing:
         shown = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
-        raise InputError(f"the table lacks the column(s) {shown}, which the model was trained on. Add them.")
+        raise InputError(
+            f"the table lacks the column(s) {shown}, which the model was trained on. Add them, or correct their names."
+        )
     return frame[names]
 
 
@@ -78,28 +82,42 @@ def predict_file(
     Args:
         model: a fitted model of a table.
         source: a file or the name of a built-in dataset.
-        out: where to write, through a temporary file; standard output when absent.
+        out: where to write, standard output when absent; either gets the whole table or nothing.
         coverage: of the intervals of a regression.
         n_passes: networks to use; all when absent.
         progress: told the number of rows done.
     """
     kinds = feature_kinds(model)
-    if out is not None and out.exists():
-        raise InputError(f"{out} exists already. Choose another -o, or remove it.")
+    _check_free(out)
     if n_passes is not None:
         model = model.thinned(n_passes)
-    if out is None:
-        return _write(model, source, sys.stdout, kinds, coverage, progress)
+    if out is None:  # through a temporary file too, so that a bad row late in the table leaves nothing half-written
+        with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
+            n_rows = _write(model, source, spool, kinds, coverage, progress)
+            spool.seek(0)
+            shutil.copyfileobj(spool, sys.stdout)
+        return n_rows
     part = out.with_name(f".{out.name}.part")
     try:
         with part.open("w", encoding="utf-8", newline="") as file:
             n_rows = _write(model, source, file, kinds, coverage, progress)
         os.replace(part, out)
     except OSError as error:
-        raise InputError(f"{out} cannot be written ({error.strerror}). Choose another -o.") from error
+        raise InputError(
+            f"{out} cannot be written ({error.strerror}). Choose another -o, in a folder that exists and is yours."
+        ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink()
     return n_rows
+
+
+def _check_free(out: Path | None) -> None:
+    try:
+        if out is not None and out.exists():
+            raise InputError(f"{out} exists already. Choose another -o, or remove it.")
+    except OSError as error:
+        raise InputError(f"{out} cannot be written ({error.strerror}). Choose another -o.") from error
 
 
 def _write(
@@ -113,22 +131,50 @@ def _write(
     from pandas import DataFrame  # slow to import
 
     n_rows = 0
-    for chunk in _chunks(source, kinds):
-        added = predicted_columns(model, selected(model, chunk), coverage=coverage)
-        clash = [name for name in added if name in chunk.columns]
-        if clash:
-            raise InputError(f"the table has a column {clash[0]!r} already, as predictions are called. Rename it.")
-        columns = {name: chunk[name].to_numpy() for name in chunk.columns} | added
-        DataFrame(columns).to_csv(
-            file, index=False, header=n_rows == 0, lineterminator="\n", quoting=csv.QUOTE_MINIMAL, float_format="%.8g"
-        )
+    for raw, chunk in _chunks(source, kinds):
+        x = selected(model, chunk)
+        check_rows(model, x, first_row=n_rows + 1)
+        added = predicted_columns(model, x, coverage=coverage)
+        columns = {name: raw[name].to_numpy() for name in raw.columns}
+        clash = next((name for name in added if name in columns), None)
+        if clash is not None:
+            raise InputError(f"{source} has a column {clash!r} already, as predictions are called. Rename or drop it.")
+        DataFrame(columns | written(added)).to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
         n_rows += len(chunk)
         progress(n_rows)
     return n_rows
 
 
-def _chunks(source: str, kinds: dict[str, Kind]) -> Any:
-    """The table in pieces; columns that the model needs and the table lacks are refused with the model's own words."""
+def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Columns as a CSV file has them: measured numbers with 8 digits, classes as they are."""
+    return {
+        name: values if name == "prediction" and values.dtype.kind != "f" else [f"{value:.8g}" for value in values]
+        for name, values in columns.items()
+    }
+
+
+def check_rows(model: Model, x: "DataFrame", *, first_row: int = 1) -> None:
+    """Refuse texts that training did not have and infinities, by the number of their row in the whole table."""
+    encoder = model.encoder_
+    if isinstance(encoder, TableEncoder):
+        encoder.columns.matrix(x, first_row=first_row)
+
+
+def _chunks(source: str, kinds: dict[str, Kind]) -> Iterator[tuple["DataFrame", "DataFrame"]]:
+    """The table in pieces, each as it is in the file and with the model's columns as the model needs them.
+
+    Columns that the model needs and the table lacks are refused with the model's own words.
+    """
     head = next(iter(data.frame_chunks(source, n_rows=1)), None)
     present = {} if head is None else {name: kind for name, kind in kinds.items() if name in head.columns}
-    return data.frame_chunks(source, n_rows=CHUNK_ROWS, columns=present)
+    raw = data.frame_chunks(source, n_rows=CHUNK_ROWS)
+    return zip(raw, data.frame_chunks(source, n_rows=CHUNK_ROWS, columns=present), strict=True)
+
+
+def read_rows(model: Model, source: str) -> "DataFrame":
+    """The model's columns of a whole table, read as the model needs them and checked."""
+    from pandas import concat
+
+    x = concat([selected(model, chunk) for _, chunk in _chunks(source, feature_kinds(model))])
+    check_rows(model, x)
+    return x

@@ -146,12 +146,15 @@ def _numbers(model: PMCNetRegressor, x: Any, y: NDArray[np.float64], n_passes: i
 
 
 def _label(model: PMCNetClassifier, y: NDArray[Any]) -> Tensor:
-    known = model.classes_.astype(str)
-    given = np.asarray(y).astype(str)
-    unknown = sorted(set(given) - set(known))
-    if unknown:
+    known, given = model.classes_, np.asarray(y)
+    if known.dtype.kind not in "biuf" or given.dtype.kind not in "biuf":  # else 1 and 1.0 are the same class
+        known, given = known.astype(str), given.astype(str)
+    unknown = np.setdiff1d(given, known)
+    if len(unknown):
+        row = int(np.flatnonzero(given == unknown[0])[0]) + 1
         raise InputError(
-            f"the target holds the class {unknown[0]!r}, unknown in training; known are {', '.join(known)}."
+            f"the target has the class {str(unknown[0])!r} in row {row}, which no training row had; known are "
+            f"{', '.join(map(str, known))}. Correct or drop that row."
         )
     order = np.argsort(known)
     return torch.as_tensor(order[np.searchsorted(known[order], given)])

@@ -1,5 +1,6 @@
 """Every setting of a run, as `config.toml` holds it."""
 
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -8,7 +9,11 @@ from typing import Any, Literal, Self
 
 import tomli_w
 
+from pmcnet.bnn.network import ACTIVATIONS
 from pmcnet.errors import InputError
+from pmcnet.estimators.base import PRIORS
+from pmcnet.estimators.encoding import SCALINGS
+from pmcnet.estimators.planning import seconds_of
 from pmcnet.methods.registry import UNSET, Value
 
 Task = Literal["regression", "classification"]
@@ -57,14 +62,25 @@ class RunSettings:
     device: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.task not in ("auto", "regression", "classification"):
-            raise InputError(f"task must be auto, regression or classification; got {self.task!r}.")
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
+        if not all(size > 0 for size in self.hidden):
+            given = ",".join(map(str, self.hidden))
+            raise InputError(f"hidden must be positive whole numbers like 16 or 50,50; got {given}. Use --hidden 16.")
+        for name, word in (("prior_std", "auto, evidence, validation"), ("noise", "learn")):
+            value = getattr(self, name)
+            if not (value in word.split(", ") if isinstance(value, str) else 0 < value < math.inf):
+                raise InputError(f"{name} must be {word} or a positive number; got {value}. Use e.g. {name} = 1.")
+        seconds_of(self.budget)
         if not 0 <= self.test_share < 1:
-            raise InputError(f"test_share must lie in [0, 1), the share of test rows; got {self.test_share}.")
+            raise InputError(
+                f"test_share must lie in [0, 1), the share of test rows; got {self.test_share}. Use --test-share 0.2."
+            )
         if not 0 <= self.seed < 1 << 32:
-            raise InputError(f"seed must be a whole number from 0 to 2**32 - 1; got {self.seed}.")
+            raise InputError(f"seed must be a whole number from 0 to 2**32 - 1; got {self.seed}. Use --seed 0.")
         if self.n_passes < 1:
-            raise InputError(f"n_passes must be at least 1; got {self.n_passes}.")
+            raise InputError(f"n_passes must be at least 1; got {self.n_passes}. Use --passes 100.")
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -72,13 +88,21 @@ class RunSettings:
         known = {item.name: item for item in fields(cls)}
         unknown = sorted(set(given) - set(known))
         if unknown:
-            raise InputError(f"there is no setting {', '.join(unknown)}; there are {', '.join(known)}.")
+            raise InputError(
+                f"there is no setting {', '.join(unknown)}; there are {', '.join(known)}. Correct or remove it."
+            )
         values = {name: _typed(name, value) for name, value in given.items()}
         if not values.get("data"):
             raise InputError("data must be the path of a table or the name of a built-in dataset; none was given.")
         return cls(**values)
 
 
+CHOICES = {
+    "task": ("auto", "regression", "classification"),
+    "activation": tuple(ACTIVATIONS),
+    "prior": tuple(PRIORS),
+    "feature_scaling": SCALINGS,
+}
 _NUMBERS = {"test_share": float, "n_passes": int, "seed": int}
 _LISTS = {"drop": str, "hidden": int}
 _EITHER = ("prior_std", "noise", "budget")
@@ -86,37 +110,45 @@ _EITHER = ("prior_std", "noise", "budget")
 
 def _typed(name: str, value: Any) -> Any:
     """A value of TOML as the type its setting has."""
-    wrong = InputError(f"the setting {name} cannot be {value!r}. See docs/cli.md for what it may be.")
-    if isinstance(value, bool):
-        raise wrong
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if name in _LISTS:
         if not isinstance(value, list | tuple) or not all(type(item) is _LISTS[name] for item in value):
-            raise wrong
+            raise _wrong(name, value, "a list of texts" if name == "drop" else "a list of whole numbers")
         return tuple(value)
     if name in _NUMBERS:
-        if not isinstance(value, int | float) or (_NUMBERS[name] is int and value != int(value)):
-            raise wrong
+        whole = _NUMBERS[name] is int
+        if not number or (whole and not float(value).is_integer()):
+            raise _wrong(name, value, "a whole number" if whole else "a number")
         return _NUMBERS[name](value)
     if name == "method_options":
         if not isinstance(value, Mapping):
-            raise wrong
+            raise _wrong(name, value, "a table of NAME = VALUE")
         return dict(value)
-    if name in _EITHER and isinstance(value, int | float):
+    if name in _EITHER and number:
         return float(value)
     if not isinstance(value, str):
-        raise wrong
+        raise _wrong(name, value, "a number or a text" if name in _EITHER else "a text")
     return value
+
+
+def _wrong(name: str, value: Any, allowed: str) -> InputError:
+    return InputError(f"the setting {name} must be {allowed}; got {value!r}. Correct it.")
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """The tables of a TOML file; `[provenance]` is what a finished run adds."""
     try:
         with Path(path).open("rb") as file:
-            return tomllib.load(file)
+            config = tomllib.load(file)
     except FileNotFoundError as error:
-        raise InputError(f"there is no config file {path}.") from error
+        raise InputError(f"there is no config file {path}. Give the config.toml of a run, or write one.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path} is not a readable TOML file: {error}.") from error
+        told = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{path} is not a readable TOML file ({told}). Correct it.") from error
+    for name in ("method_options", "provenance"):
+        if not isinstance(config.get(name, {}), dict):
+            raise _wrong(name, config[name], "a table of NAME = VALUE")
+    return config
 
 
 def config_text(settings: RunSettings, provenance: Mapping[str, Any]) -> str:
