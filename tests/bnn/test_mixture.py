@@ -16,13 +16,21 @@ from pmcnet.bnn import (
     LearnedGaussian,
     ParticlePosterior,
 )
-from pmcnet.bnn.mixture import mixture_quantiles
+from pmcnet.bnn.mixture import mixture_quantile, standard_quantile
 from pmcnet.errors import InputError
+
+
+def quantiles(mean, deviation, weight, level):
+    standard = Gaussian(1.0)
+    zs = [standard_quantile(float(p), standard) for p in level]
+    return torch.stack(
+        [mixture_quantile(mean, deviation, weight, float(p), z, standard) for p, z in zip(level, zs, strict=True)]
+    )
 
 
 def test_quantiles_of_one_gaussian_are_its_own():
     mean, level = torch.tensor([[1.0, -2.0]]).double(), torch.tensor([0.025, 0.5, 0.99]).double()
-    found = mixture_quantiles(mean, torch.tensor([[0.5]]).double(), torch.ones(1).double(), level, torch.special.ndtr)
+    found = quantiles(mean, torch.tensor([[0.5]]).double(), torch.ones(1).double(), level)
     expected = mean + 0.5 * torch.special.ndtri(level)[:, None]
     assert torch.allclose(found, expected, atol=1e-7)
 
@@ -34,7 +42,7 @@ def test_quantiles_invert_the_mixture():
     weight = torch.rand(7, generator=generator, dtype=torch.float64)
     weight /= weight.sum()
     level = torch.tensor([0.001, 0.3, 0.999]).double()
-    q = mixture_quantiles(mean, deviation, weight, level, torch.special.ndtr)  # (3, 3)
+    q = quantiles(mean, deviation, weight, level)  # (3, 3)
     below = (weight[:, None, None] * torch.special.ndtr((q - mean[:, None]) / deviation[:, None])).sum(0)
     assert torch.allclose(below, level[:, None].expand(3, 3), atol=1e-6)
 
@@ -46,6 +54,8 @@ def test_generalised_gaussian_distribution_function(rho):
     deviation = math.sqrt(float(likelihood.noise_variance(torch.zeros(1, 0).double())[0]))
     expected = stats.gennorm.cdf(z.numpy() * deviation, rho, scale=0.7)
     assert torch.allclose(likelihood.cdf(z), torch.as_tensor(expected), atol=1e-9)
+    density = stats.gennorm.pdf(z.numpy() * deviation, rho, scale=0.7) * deviation
+    assert torch.allclose(likelihood.pdf(z), torch.as_tensor(density), atol=1e-9)
 
 
 def posterior(likelihood, n_draws=6):
@@ -62,6 +72,15 @@ def test_posterior_quantiles_do_not_depend_on_memory(likelihood):
     made = posterior(likelihood)
     small = ParticlePosterior(made.network, likelihood, made.samples, memory=1)
     assert torch.allclose(made.quantiles(x, [0.1, 0.9]), small.quantiles(x, [0.1, 0.9]), atol=1e-6)
+
+
+def test_one_pass_gives_what_two_give():
+    x = torch.randn(9, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    made = posterior(LearnedGaussian())
+    predictive, quantiles = made.predict_with_quantiles(x, [0.2, 0.7])
+    for one, other in zip(predictive, made.predict(x), strict=True):
+        assert torch.allclose(one, other)
+    assert torch.equal(quantiles, made.quantiles(x, [0.2, 0.7]))
 
 
 def test_quantiles_are_for_regression_and_levels_inside():

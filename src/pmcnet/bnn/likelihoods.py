@@ -109,6 +109,10 @@ class Regression:
         probability: Tensor = torch.special.ndtr(z)
         return probability
 
+    def pdf(self, z: Tensor) -> Tensor:
+        """The derivative of `cdf`."""
+        return (-0.5 * z.square()).exp() * (1 / math.sqrt(2 * math.pi))
+
     def mean(self, output: Tensor) -> Tensor:
         """The output."""
         return output
@@ -226,3 +230,8 @@ class GeneralisedGaussian(NoExtra, Regression):
         power = (z.abs() * (math.sqrt(self._variance) / self.alpha)).pow(self.rho)
         within: Tensor = torch.special.gammainc(torch.full_like(z, 1 / self.rho), power)
         return 0.5 + 0.5 * z.sign() * within
+
+    def pdf(self, z: Tensor) -> Tensor:
+        """The derivative of `cdf`: rho k / (2 Gamma(1 / rho)) exp(-(k |z|)^rho), k = std / alpha."""
+        k = math.sqrt(self._variance) / self.alpha
+        return (-(k * z.abs()).pow(self.rho)).exp() * (self.rho * k / (2 * math.gamma(1 / self.rho)))

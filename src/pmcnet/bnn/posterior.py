@@ -12,7 +12,7 @@ from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood, Regression
-from pmcnet.bnn.mixture import mixture_quantiles
+from pmcnet.bnn.mixture import mixture_quantile, standard_quantile
 from pmcnet.bnn.network import Network
 from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import InputError
@@ -127,8 +127,12 @@ class ParticlePosterior(Judged):
     def quantiles(self, x: Tensor, probabilities: Sequence[float]) -> Tensor:
         """Quantiles of y under the mixture of all networks, noise included, for regression: (Q, N).
 
-        The p-quantile solves sum_j w_j P(y <= q | Phi(theta_j, x)) = p: the mixture itself is inverted, by bisection.
+        The p-quantile solves sum_j w_j P(y <= q | Phi(theta_j, x)) = p: the mixture itself is inverted.
         """
+        return self.predict_with_quantiles(x, probabilities)[1]
+
+    def predict_with_quantiles(self, x: Tensor, probabilities: Sequence[float]) -> tuple[Predictive, Tensor]:
+        """`predict` and `quantiles` of a regression, from one pass of the networks over the rows."""
         likelihood = self.likelihood
         if not isinstance(likelihood, Regression):
             raise InputError(f"quantiles are of a regression's response; {likelihood} predicts classes.")
@@ -136,16 +140,22 @@ class ParticlePosterior(Judged):
             raise InputError(f"probabilities must lie between 0 and 1, at least one; got {list(probabilities)}.")
         weight = self.samples.weight.flatten()
         alive = weight > 0
-        networks, weight = self.theta[alive], weight[alive].to(x.dtype)
-        _, extra = networks[:, : self.network.layout.dim], networks[:, self.network.layout.dim :]
-        deviation = likelihood.noise_variance(extra).sqrt()[:, None]  # (J, 1)
+        networks, weight = self.theta[alive], weight[alive]
+        variance = likelihood.noise_variance(networks[:, self.network.layout.dim :])  # (J,)
+        deviation, light = variance.sqrt()[:, None], weight.to(x.dtype)
+        levels = [(p, standard_quantile(p, likelihood)) for p in probabilities]
         n_rows = max(1, self.memory // (8 * 8 * len(networks)))
-        level = torch.tensor(probabilities, dtype=x.dtype, device=x.device)
         parts = []
         for rows in torch.split(x, min(n_rows, self._n_rows)):
             mean = torch.cat([mean[..., 0] for _, _, mean, _ in self._passes(networks, rows)])  # (J, n)
-            parts.append(mixture_quantiles(mean, deviation, weight, level, likelihood.cdf))
-        return torch.cat(parts, dim=1)
+            centre = weight @ mean.double()
+            epistemic = weight @ (mean.double() - centre).square()
+            aleatoric = (weight @ variance.double()).expand(len(rows))
+            average = Predictive(centre[:, None], aleatoric + epistemic, aleatoric, epistemic)
+            found = [mixture_quantile(mean, deviation, light, p, z, likelihood) for p, z in levels]
+            parts.append((*average, torch.stack(found, dim=-1)))
+        *moments, quantiles = (torch.cat(part) for part in zip(*parts, strict=True))
+        return Predictive(*moments), quantiles.mT
 
     def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
         """Weighted sums over chunks of networks; variances around a first prediction, so that they do not cancel."""

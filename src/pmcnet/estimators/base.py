@@ -30,6 +30,7 @@ from pmcnet.bnn import (
     Likelihood,
     Network,
     ParticlePosterior,
+    Predictive,
     Prior,
 )
 from pmcnet.errors import InputError
@@ -104,7 +105,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def predictive(self, X: Any) -> Averaged:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
-        found = self._posterior().predict(self._inputs(X))
+        return self._in_units(self._posterior().predict(self._inputs(X)))
+
+    def _in_units(self, found: Predictive) -> Averaged:
         offset, scale = self._y_offset(), self._y_scale()
         mean = offset + scale * found.mean.double().cpu().numpy()
         parts = (found.total, found.aleatoric, found.epistemic)
@@ -175,7 +178,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         with self._accompanied() as companion:
             companion.stage(chosen.reason)
             outcome = Fitting(chosen, self.prior_std, seed, companion).run(target)
-        self.posterior_, self.history_ = outcome.posterior, outcome.history
+        memory = storage.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
+        self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
         self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
         self.verdict_ = outcome.posterior.verdict
         self.method_, self.method_reason_ = chosen.name, chosen.reason

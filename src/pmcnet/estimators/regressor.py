@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[i
 
 from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, PMCNetEstimator, checked_weight
+from pmcnet.estimators.base import Array, Averaged, PMCNetEstimator, checked_weight
 from pmcnet.estimators.building import ModuleSource
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
@@ -109,6 +109,12 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         if not 0 < coverage < 1:
             raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
         return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2])
+
+    def predictive_interval(self, X: Any, coverage: float = 0.95) -> tuple[Averaged, Array]:
+        """`predictive` and `predict_interval` from one pass over the posterior."""
+        levels = [(1 - coverage) / 2, (1 + coverage) / 2]
+        found, quantiles = self._posterior().predict_with_quantiles(self._inputs(X), levels)
+        return self._in_units(found), self.y_mean_ + self.y_std_ * quantiles.mT.double().cpu().numpy()
 
     def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""

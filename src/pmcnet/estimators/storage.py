@@ -18,6 +18,7 @@ import torch
 from pmcnet import __version__
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn import Bernoulli, Categorical, Gaussian, LearnedGaussian, Likelihood, RecordedPosterior
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.encoding import encoder_from
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 FORMAT = "pmcnet-model"
 VERSION = 1
 JSON_NAME, TENSORS_NAME = "model.json", "tensors.safetensors"
+PREDICTION_MEMORY = 1 << 24
+"""Bytes of temporaries while predicting on a CPU: what stays in its cache."""
 MOST_JSON = 1 << 28
 """Bytes of JSON beyond which a file is refused unread."""
 
@@ -191,6 +194,7 @@ def _restored(cls: type[E], record: dict[str, Any], path: Path, module: "ModuleS
         network,
         likelihood,
         samples,
+        PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY,
         recorded_verdict=model.verdict_,
         recorded_error=float("inf") if error is None else float(error),
     )

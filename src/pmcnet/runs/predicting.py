@@ -4,10 +4,11 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 CHUNK_ROWS = 50_000
+T = TypeVar("T")
 
 
 def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDArray[Any]]:
     """What `pmcnet predict` adds to each row, by column name."""
-    predictive = model.predictive(x)
     if isinstance(model, PMCNetClassifier):
+        predictive = model.predictive(x)
         best = predictive.mean.argmax(1)
         names = [f"probability_{name}" for name in model.classes_]
         return {
@@ -37,7 +39,7 @@ def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDA
             "epistemic": predictive.epistemic,
             "aleatoric": predictive.aleatoric,
         }
-    interval = model.predict_interval(x, coverage)
+    predictive, interval = model.predictive_interval(x, coverage)
     return {
         "prediction": predictive.mean[:, 0],
         "std": np.sqrt(predictive.total),
@@ -128,21 +130,43 @@ def _write(
     coverage: float,
     progress: Callable[[int], None],
 ) -> int:
+    """Read, predict and write, each while the others go on."""
+    n_rows, writing = 0, None
+    with ThreadPoolExecutor(1) as writer:
+        for raw, chunk in ahead(_chunks(source, kinds)):
+            x = selected(model, chunk)
+            check_rows(model, x, first_row=n_rows + 1)
+            added = predicted_columns(model, x, coverage=coverage)
+            clash = next((name for name in added if name in raw.columns), None)
+            if clash is not None:
+                raise InputError(
+                    f"{source} has a column {clash!r} already, as predictions are called. Rename or drop it."
+                )
+            if writing is not None:
+                writing.result()
+            writing = writer.submit(_write_rows, raw, added, file, n_rows == 0)
+            n_rows += len(chunk)
+            progress(n_rows)
+        if writing is not None:
+            writing.result()
+    return n_rows
+
+
+def _write_rows(raw: "DataFrame", added: Mapping[str, NDArray[Any]], file: TextIO, header: bool) -> None:
     from pandas import DataFrame  # slow to import
 
-    n_rows = 0
-    for raw, chunk in _chunks(source, kinds):
-        x = selected(model, chunk)
-        check_rows(model, x, first_row=n_rows + 1)
-        added = predicted_columns(model, x, coverage=coverage)
-        columns = {name: raw[name].to_numpy() for name in raw.columns}
-        clash = next((name for name in added if name in columns), None)
-        if clash is not None:
-            raise InputError(f"{source} has a column {clash!r} already, as predictions are called. Rename or drop it.")
-        DataFrame(columns | written(added)).to_csv(file, index=False, header=n_rows == 0, lineterminator="\n")
-        n_rows += len(chunk)
-        progress(n_rows)
-    return n_rows
+    columns = {name: raw[name].to_numpy() for name in raw.columns}
+    DataFrame(columns | written(added)).to_csv(file, index=False, header=header, lineterminator="\n")
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, the next one being made in another thread."""
+    end = object()
+    with ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = reader.submit(next, items, end)
+            yield item  # type: ignore[misc]
 
 
 def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
