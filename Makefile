@@ -5,15 +5,16 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format coverage clean
+.PHONY: help setup demo test test-slow check format coverage browser clean
 
 help:
-	@echo "make demo       set up, run the demo, print where its picture is"
+	@echo "make demo       set up, run the demo, print where its report is"
 	@echo "make test       set up, run the test suite"
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make check      lint, format and types"
 	@echo "make format     apply the formatter"
 	@echo "make coverage   the test suite with branch coverage"
+	@echo "make browser    install Chromium and its driver (Debian, as root) for the tests of the report"
 	@echo "make clean      remove .venv and caches"
 
 # torch is pinned by the constraints file, so set-up never resolves to another build.
@@ -26,7 +27,7 @@ $(READY): pyproject.toml constraints.txt
 setup: $(READY)
 
 demo: setup
-	$(BIN)/python examples/mixture.py
+	$(BIN)/pmcnet demo
 
 test: setup
 	$(BIN)/python -m pytest -m "not slow"
@@ -45,6 +46,14 @@ format: setup
 
 coverage: setup
 	$(BIN)/python -m pytest -m "not slow" --cov --cov-report=term-missing
+
+# The tests of the report open it in a browser, and are skipped with a reason where there is none.
+browser:
+	@if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then echo "chromium is there"; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1 \
+	  || echo "chromium could not be installed; its tests will be skipped"; \
+	else echo "install chromium and chromedriver to run the tests of the report"; fi
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage out

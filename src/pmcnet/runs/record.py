@@ -1,6 +1,6 @@
 """The JSON of a run: `metrics.json` for machines, `report.json` for the page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,32 @@ def metrics_record(model: Model, scored: Scored | None, *, n_test: int, fit_seco
 
 
 def report_record(
-    model: Model, settings: RunSettings, metrics: Mapping[str, Any], scored: Scored | None, *, n_train: int
+    model: Model,
+    settings: RunSettings,
+    metrics: Mapping[str, Any],
+    scored: Scored | None,
+    *,
+    n_train: int,
+    rows: Sequence[int],
 ) -> Record:
-    """`report.json`: what the page is drawn from."""
+    """`report.json`: what the page is drawn from.
+
+    Args:
+        model: fitted.
+        settings: of the run.
+        metrics: as `metrics_record` made them.
+        scored: of the test rows, if there are any.
+        n_train: training rows.
+        rows: where each test row is in the table, from 1.
+    """
     classes = [str(name) for name in model.classes_] if isinstance(model, PMCNetClassifier) else None
     task = "regression" if classes is None else "binary" if len(classes) == 2 else "multiclass"
     network = model.posterior_.network
     sizes = "-".join(map(str, network.sizes)) + f", {network.activation}" if isinstance(network, MLP) else "own module"
     figures = dict(scored.figures) if scored else {}
+    for name in ("histograms", "scatter", "uncertain"):
+        if name in figures:
+            figures[name] = [entry | {"row": int(rows[entry["row"]])} for entry in figures[name]]
     if task == "binary":
         figures["roc"] = [curve for curve in figures.get("roc", []) if curve["class"] == 1]
     return {
