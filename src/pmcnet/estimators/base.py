@@ -5,15 +5,13 @@ from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
-    _check_sample_weight,
     check_array,
     check_consistent_length,
     check_is_fitted,
@@ -40,10 +38,9 @@ from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
 from pmcnet.estimators.fitting import Companion, Fitting, PriorStd
 from pmcnet.estimators.planning import plan, resolve_device
+from pmcnet.estimators.results import Array, Averaged, Uncertainty
 from pmcnet.estimators.rows import merged
 from pmcnet.methods.registry import NAMES, Value, check_name
-
-Array = NDArray[np.float64]
 
 PRIORS: dict[str, Callable[[float], Prior]] = {
     "gaussian": GaussianPrior,
@@ -52,26 +49,6 @@ PRIORS: dict[str, Callable[[float], Prior]] = {
 }
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
 _BATCH_ROWS = 500  # of a mini-batch of pmcnet-light
-
-
-class Uncertainty(NamedTuple):
-    """Per row (N,), with total = aleatoric + epistemic.
-
-    Classes: entropy of the averaged prediction, average entropy, mutual information, in nats. Regression: variances.
-    """
-
-    total: Array
-    aleatoric: Array
-    epistemic: Array
-
-
-class Averaged(NamedTuple):
-    """The averaged prediction (N, C): class probabilities, or E[y] with C = 1; and its uncertainty as `Uncertainty`."""
-
-    mean: Array
-    total: Array
-    aleatoric: Array
-    epistemic: Array
 
 
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
@@ -90,18 +67,34 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     _companion: Companion | None = None
 
-    hidden_layer_sizes: Sequence[int]
-    activation: Literal["tanh", "relu", "sigmoid", "silu"]
-    module: ModuleSource
-    method: str
-    method_options: Mapping[str, Value] | None
-    prior: str
-    prior_std: PriorStd
-    feature_scaling: Scaling
-    budget: float | str
-    random_state: Any
-    device: str
-    verbose: int
+    def __init__(
+        self,
+        hidden_layer_sizes: Sequence[int] = (16,),
+        activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
+        *,
+        module: ModuleSource = None,
+        method: str = "auto",
+        method_options: Mapping[str, Value] | None = None,
+        prior: str = "gaussian",
+        prior_std: PriorStd = "auto",
+        feature_scaling: Scaling = "columns",
+        budget: float | str = "3min",
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.hidden_layer_sizes = hidden_layer_sizes
+        self.activation = activation
+        self.module = module
+        self.method = method
+        self.method_options = method_options
+        self.prior = prior
+        self.prior_std = prior_std
+        self.feature_scaling = feature_scaling
+        self.budget = budget
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
 
     def predictive(self, X: Any) -> Averaged:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
@@ -279,13 +272,3 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         sizes = list(self.hidden_layer_sizes)
         if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
             raise InputError(f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}.")
-
-
-def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
-    """How often each row counts (N,), after checking length, sign and that some row counts."""
-    if sample_weight is None:
-        return np.ones(len(y))
-    weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-    if not (weight > 0).any():
-        raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
-    return np.asarray(weight)

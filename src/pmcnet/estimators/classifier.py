@@ -1,7 +1,6 @@
 """Bayesian classification with a neural network, the scikit-learn way."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,11 +11,9 @@ from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped
 
 from pmcnet.bnn import Bernoulli, Categorical, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, PMCNetEstimator, checked_weight
-from pmcnet.estimators.building import ModuleSource
-from pmcnet.estimators.encoding import Scaling
-from pmcnet.estimators.fitting import PriorStd
-from pmcnet.methods.registry import Value
+from pmcnet.estimators.base import PMCNetEstimator
+from pmcnet.estimators.results import Array
+from pmcnet.estimators.rows import checked_weight
 
 
 class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
@@ -45,35 +42,6 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
-
-    def __init__(
-        self,
-        hidden_layer_sizes: Sequence[int] = (16,),
-        activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
-        *,
-        module: ModuleSource = None,
-        method: str = "auto",
-        method_options: Mapping[str, Value] | None = None,
-        prior: str = "gaussian",
-        prior_std: PriorStd = "auto",
-        feature_scaling: Scaling = "columns",
-        budget: float | str = "3min",
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.module = module
-        self.method = method
-        self.method_options = method_options
-        self.prior = prior
-        self.prior_std = prior_std
-        self.feature_scaling = feature_scaling
-        self.budget = budget
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Sample the posterior of the network's weights.

@@ -11,10 +11,12 @@ from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[i
 
 from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import Array, Averaged, PMCNetEstimator, checked_weight
+from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.building import ModuleSource
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
+from pmcnet.estimators.results import Array, Averaged
+from pmcnet.estimators.rows import checked_weight
 from pmcnet.methods.registry import Value
 from pmcnet.rng import check_seed, stream
 
@@ -63,19 +65,21 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         device: str = "auto",
         verbose: int = 0,
     ) -> None:
-        self.hidden_layer_sizes = hidden_layer_sizes
-        self.activation = activation
-        self.module = module
+        super().__init__(
+            hidden_layer_sizes,
+            activation,
+            module=module,
+            method=method,
+            method_options=method_options,
+            prior=prior,
+            prior_std=prior_std,
+            feature_scaling=feature_scaling,
+            budget=budget,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
         self.noise = noise
-        self.method = method
-        self.method_options = method_options
-        self.prior = prior
-        self.prior_std = prior_std
-        self.feature_scaling = feature_scaling
-        self.budget = budget
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Sample the posterior of the network's weights.

@@ -4,12 +4,15 @@ A row given twice and a row of weight 2 are the same to a likelihood. Merging ma
 and makes the fit independent of the order in which rows were given.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight  # type: ignore[import-untyped]
 
+from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Matrix
+from pmcnet.estimators.results import Array
 from pmcnet.rng import stream
 
 _ORDER_STEP = (1 << 62) + 1  # far from the steps of any sampler with the same seed
@@ -40,3 +43,13 @@ def merged(x: Matrix, y: NDArray[np.float64], weight: NDArray[np.float64], seed:
     np.add.at(total, index.reshape(-1), weight)
     order = stream(seed, _ORDER_STEP, 0).host.permutation(len(first))
     return TrainingRows(x[first][order], y[first][order], total[order])
+
+
+def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
+    """How often each row counts (N,), after checking length, sign and that some row counts."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    if not (weight > 0).any():
+        raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
+    return np.asarray(weight)

@@ -162,7 +162,7 @@ def load(cls: type[E], path: str | Path, *, module: "ModuleSource" = None, devic
 
 
 def _restored(cls: type[E], record: dict[str, Any], path: Path, module: "ModuleSource", device: str) -> E:
-    settings = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
     model = cls(**settings, module=module)
     for name in _FITTED:
         setattr(model, name, record["fitted"][name])

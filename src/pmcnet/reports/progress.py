@@ -5,7 +5,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from pmcnet.ais import AnnealedRecord, AnnealedState, PMCInfo, PMCState, forecast
 
@@ -13,7 +13,27 @@ SECONDS_BETWEEN_LINES = 5.0
 """Where there is no terminal, lines of progress are at least this far apart."""
 
 
-class AnnealingProgress:
+class _Display:
+    """A bar that is shown on a terminal only."""
+
+    def __init__(self, console: Console | None, *columns: ProgressColumn) -> None:
+        self.console = console or Console(stderr=True)
+        self._history: list[AnnealedRecord] = []
+        self._bar = Progress(*columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console)
+
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.console.is_terminal:
+            self._bar.stop()
+
+
+class AnnealingProgress(_Display):
     """An observer for `AnnealedPMC.run` that shows temperature, ESS, acceptance and the time left.
 
     with AnnealingProgress() as progress:
@@ -27,27 +47,8 @@ class AnnealingProgress:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True)
-        self._history: list[AnnealedRecord] = []
-        self._bar = Progress(
-            TextColumn("annealing"),
-            BarColumn(),
-            TextColumn("{task.fields[text]}"),
-            TimeElapsedColumn(),
-            console=self.console,
-        )
+        super().__init__(console, TextColumn("annealing"), BarColumn())
         self._task = self._bar.add_task("annealing", total=1.0, text="drawing from the prior")
-
-    def __enter__(self) -> Self:
-        if self.console.is_terminal:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.console.is_terminal:
-            self._bar.stop()
 
     def __call__(self, state: AnnealedState, record: AnnealedRecord) -> None:
         """One temperature is done."""
@@ -61,7 +62,7 @@ class AnnealingProgress:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
-class FitProgress:
+class FitProgress(_Display):
     """Progress of a whole fit: its stages as lines, and a bar (or now and then a line) within each.
 
     Args:
@@ -69,24 +70,9 @@ class FitProgress:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(stderr=True)
-        self._history: list[AnnealedRecord] = []
-        self._bar = Progress(
-            SpinnerColumn(), BarColumn(), TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console
-        )
+        super().__init__(console, SpinnerColumn(), BarColumn())
         self._task: TaskID | None = None
         self._said = time.monotonic()
-
-    def __enter__(self) -> Self:
-        if self.console.is_terminal:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.console.is_terminal:
-            self._bar.stop()
 
     def stage(self, text: str) -> None:
         """A new part of the work begins."""
