@@ -1,5 +1,6 @@
 """Weighted networks, and what they predict: Algorithm 2 of the paper, and the average over all of them."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -230,11 +231,41 @@ class AnnealedPosterior(ParticlePosterior):
         return self.result.verdict
 
 
+@dataclass(frozen=True, eq=False)
 class Population(ParticlePosterior):
-    """Networks that each count once, whatever their weights were: an ensemble. It predicts; it judges nothing."""
+    """Networks that each count once: an ensemble, or draws of an approximation. It predicts; it judges nothing.
+
+    Nothing was integrated, so it has no evidence and no tail of weights.
+    """
+
+    reason: str = field(
+        default="these networks count once each whatever their weights were: an ensemble, not the posterior. "
+        "Judge the posterior by the verdict of the weighted draws.",
+        kw_only=True,
+    )
+
+    @classmethod
+    def of(cls, target: BayesianTarget, theta: Tensor, reason: str) -> Self:
+        """Networks (J, D) of a target; the reason says why they are not known to be its posterior."""
+        samples = WeightedSamples(theta.detach(), theta.new_zeros(len(theta), dtype=torch.float64))
+        return cls(target.network, target.likelihood, samples, target.memory, reason=reason)
+
+    @property
+    def khat(self) -> float:
+        """Infinite: equal weights show no tail."""
+        return math.inf
+
+    @property
+    def log_evidence(self) -> float:
+        """-inf: there is none."""
+        return -math.inf
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Infinite: there is no evidence."""
+        return math.inf
 
     @property
     def verdict(self) -> Verdict:
-        """Never trustworthy: weights that were set equal say nothing about the posterior."""
-        reason = "these networks count once each whatever their weights were: an ensemble, not the posterior."
-        return Verdict("doubtful", f"{reason} Judge the posterior by the verdict of the weighted draws.")
+        """Never trustworthy: nothing here measures the distance to the posterior."""
+        return Verdict("doubtful", self.reason)

@@ -135,6 +135,11 @@ class BayesianTarget:
             value, score = value + more.value, score + more.score
         return ValueAndScore(value, score)
 
+    def batch_likelihood_and_score(self, theta: Tensor, rows: Tensor) -> ValueAndScore:
+        """The log-likelihood of the rows at these positions and its gradient, with nothing copied or checked twice."""
+        weight = None if self.weight is None else self.weight[rows]
+        return self._rows_value_and_score(theta, _Rows(self.x[rows], self.y[rows], weight))
+
     def value_and_score(self, theta: Tensor) -> ValueAndScore:
         """Log pi and its gradient."""
         prior, likelihood = self.prior_and_score(theta), self.likelihood_and_score(theta)

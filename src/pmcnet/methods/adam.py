@@ -5,8 +5,7 @@ the starting points of the samplers.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,21 +13,17 @@ from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Layout
 from pmcnet.errors import InputError
-from pmcnet.rng import Stream, stream, uniform
-
-Progress = Callable[[int, int], None]
-"""Called with the number of epochs done and the number in all."""
-
-# Streams of one optimisation: step 0 draws the starts, step 1 + epoch the order of the rows.
-_START_STEP = 0
+from pmcnet.methods.training import EpochRecord, Progress, Watch, batches
+from pmcnet.rng import Stream, uniform
 
 
 class Optimum(NamedTuple):
-    """Parameter vectors (P, D), the loss per row (P,) by which each was kept, and the epoch (P,) it is from."""
+    """Parameter vectors (P, D), the loss per row (P,) by which each was kept, its epoch (P,), and the history."""
 
     theta: Tensor
     loss: Tensor
     epoch: Tensor
+    history: tuple[EpochRecord, ...] = ()
 
 
 def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
@@ -104,36 +99,19 @@ class Adam:
         """
         theta = start.detach().clone().requires_grad_()
         optimiser = torch.optim.Adam([theta], lr=self.learning_rate, betas=self.betas)
-        held_out = target
-        if validation is not None:
-            held_out = replace(target, x=validation[0], y=validation[1], weight=None, n_batches=1)
-        best = Optimum(start.clone(), start.new_full((len(start),), torch.inf), torch.zeros(len(start)).long())
-        for epoch in range(1, self.n_epochs + 1):
-            order = torch.as_tensor(stream(seed, _START_STEP + epoch, 0).host.permutation(len(target.x)))
-            for rows in torch.split(order.to(target.x.device), self.batch_size):
-                optimiser.zero_grad(set_to_none=True)
-                self._loss(target, theta, rows).sum().backward()  # type: ignore[no-untyped-call]
+        watch = Watch(target, validation, self.n_epochs, progress)
+        for epoch in range(self.n_epochs):
+            for rows in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                theta.grad = self._gradient(target, theta.detach(), rows)
                 optimiser.step()
-            last = epoch == self.n_epochs
-            if validation is not None or last:
-                best = _better(best, theta.detach(), held_out, epoch)
-            if progress is not None:
-                progress(epoch, self.n_epochs)
-        return best
+            if validation is not None or epoch == self.n_epochs - 1:
+                watch.judge(theta)
+            watch.done()
+        return Optimum(watch.best, watch.loss.to(start.dtype), watch.at.cpu(), tuple(watch.history))
 
-    def _loss(self, target: BayesianTarget, theta: Tensor, rows: Tensor) -> Tensor:
-        """Negative log-likelihood of a batch (P,), plus for MAP the batch's share of the prior."""
-        batch = replace(target.at(rows), share=len(rows) / len(target.x))
-        return -(batch.log_density(theta) if self.objective == "map" else batch.log_likelihood(theta))
-
-
-def _better(best: Optimum, theta: Tensor, held_out: BayesianTarget, epoch: int) -> Optimum:
-    """Each network's better of two: the one with the smaller loss per held-out row."""
-    with torch.no_grad():
-        loss = (-held_out.log_likelihood(theta) / len(held_out.x)).to(theta.dtype)
-    improved = loss < best.loss
-    return Optimum(
-        torch.where(improved[:, None], theta, best.theta),
-        torch.where(improved, loss, best.loss),
-        torch.where(improved.cpu(), epoch, best.epoch),
-    )
+    def _gradient(self, target: BayesianTarget, theta: Tensor, rows: Tensor) -> Tensor:
+        """Of the negative log-likelihood of a batch (P, D), plus for MAP the batch's share of the prior."""
+        score = target.batch_likelihood_and_score(theta, rows).score
+        if self.objective == "map":
+            score = torch.add(score, target.prior_and_score(theta).score, alpha=len(rows) / len(target.x))
+        return -score

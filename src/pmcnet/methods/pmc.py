@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pmcnet import ais
 from pmcnet.ais.run import Keep, Observer
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
-from pmcnet.methods.adam import Progress
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.starts import Restarts, Rows, Start
+from pmcnet.methods.starts import Restarts, Start
+from pmcnet.methods.training import Progress, Rows
 
 
 @dataclass(frozen=True, kw_only=True)

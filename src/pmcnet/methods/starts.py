@@ -10,10 +10,9 @@ from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import Adam, Progress, default_start
+from pmcnet.methods.adam import Adam, default_start
+from pmcnet.methods.training import Progress, Rows
 from pmcnet.rng import standard_normal, stream
-
-Rows = tuple[Tensor, Tensor]
 
 
 class Start(Protocol):

@@ -1,0 +1,177 @@
+"""Sequential anchored ensembles (Delaunoy and Louppe, 2021).
+
+A member minimises -sum_n log p(y_n | theta) + |theta - a|^2 / (2 tau^2) with its anchor a from the prior. Along a chain
+the anchor makes a guided walk that leaves the prior invariant, and each member starts from the one before and trains a
+few epochs. Per coordinate, with direction d = +-1: propose a + d |N(0, step^2)| in units of tau; accept with
+probability min(1, p(a') / p(a)), else keep a and turn d.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from pmcnet.bnn import BayesianTarget, Gaussian, GaussianPrior, LayerGaussianPrior, Population
+from pmcnet.errors import InputError
+from pmcnet.methods.adam import default_start
+from pmcnet.methods.fit import Fit
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Watch, batches
+from pmcnet.rng import Stream, standard_normal, stream, uniform
+
+REASON = (
+    "an anchored ensemble is the posterior of linear networks only, and nothing here measures how far it is from that "
+    "of others. Use the annealed method for a posterior."
+)
+_WALK_STEP, _TARGET_STEP = 1 << 40, 1 << 41
+
+
+@dataclass(frozen=True, kw_only=True)
+class SAE:
+    """Chains of anchored networks, run as one batch.
+
+    Args:
+        n_chains: chains.
+        n_members: networks of each chain.
+        n_epochs: of the first member.
+        n_next_epochs: of each later one.
+        learning_rate: Adam's step at the beginning of the first member; it falls by a cosine to a two-hundredth.
+        next_learning_rate: the same for each later member, falling to a twentieth.
+        step: of the anchors' walk, in standard deviations of the prior.
+        batch_size: rows per step.
+        noisy_targets: for a Gaussian likelihood, whether each member sees targets with the likelihood's noise added,
+            which makes the ensemble exact for linear networks.
+        independent: draw each member's anchor anew instead of walking.
+    """
+
+    n_chains: int = 5
+    n_members: int = 20
+    n_epochs: int = 100
+    n_next_epochs: int = 5
+    learning_rate: float = 9e-3
+    next_learning_rate: float = 2.7e-3
+    step: float = 0.02
+    batch_size: int = 100
+    noisy_targets: bool = False
+    independent: bool = False
+
+    def __post_init__(self) -> None:
+        if min(self.n_chains, self.n_members, self.n_epochs, self.n_next_epochs, self.batch_size) < 1:
+            raise InputError("n_chains, n_members, n_epochs, n_next_epochs and batch_size must be at least 1.")
+        if not min(self.learning_rate, self.next_learning_rate, self.step) > 0:
+            raise InputError("learning_rate, next_learning_rate and step must be positive.")
+
+    def fit(
+        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+    ) -> Fit[EpochRecord]:
+        """Train all chains; validation rows only tell the history."""
+        if self.noisy_targets and not isinstance(target.likelihood, Gaussian):
+            raise InputError("noisy_targets needs a Gaussian likelihood with a given noise.")
+        if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
+            raise InputError(f"anchors walk under a Gaussian prior; got {target.prior}.")
+        theta = default_start(target, [stream(seed, 0, chain) for chain in range(self.n_chains)])
+        sources = [stream(seed, _WALK_STEP, chain) for chain in range(self.n_chains)]
+        anchor = target.sample_prior(sources, 1)[:, 0]  # (C, D)
+        direction = torch.where(uniform(sources, target.dim, like=anchor) < 0.5, -1.0, 1.0).to(anchor)
+        n_epochs = self.n_epochs + (self.n_members - 1) * self.n_next_epochs
+        watch, members, epoch = Watch(target, validation, n_epochs, progress), [], 0
+        for member in range(self.n_members):
+            if member:
+                walk = [stream(seed, _WALK_STEP + member, chain) for chain in range(self.n_chains)]
+                anchor, direction = self._walked(target, anchor, direction, walk)
+            rates = (self.learning_rate, self.learning_rate / 200, self.n_epochs)
+            if member:
+                rates = (self.next_learning_rate, self.next_learning_rate / 20, self.n_next_epochs)
+            theta = self._trained(target, theta, anchor, rates, seed, epoch, member, watch)
+            epoch += rates[2]
+            members.append(theta)
+        draws = torch.stack(members, dim=1).flatten(0, 1)  # (C * members, D)
+        return Fit(Population.of(target, draws, REASON), tuple(watch.history))
+
+    def _trained(
+        self,
+        target: BayesianTarget,
+        theta: Tensor,
+        anchor: Tensor,
+        rates: tuple[float, float, int],
+        seed: int,
+        first_epoch: int,
+        member: int,
+        watch: Watch,
+    ) -> Tensor:
+        """One member of every chain, from the one before."""
+        high, low, n_epochs = rates
+        theta = theta.clone().requires_grad_()
+        optimiser = torch.optim.Adam([theta], lr=high)
+        n_steps, done = n_epochs * -(-len(target.x) // self.batch_size), 0
+        noise = self._target_noise(target, seed, member)  # (C, N) or None
+        for epoch in range(first_epoch, first_epoch + n_epochs):
+            for rows in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                for group in optimiser.param_groups:
+                    group["lr"] = low + 0.5 * (high - low) * (1 + math.cos(math.pi * done / n_steps))
+                theta.grad = self._gradient(target, theta.detach(), anchor, rows, noise)
+                optimiser.step()
+                done += 1
+            watch.judge(theta)
+            watch.done()
+        return theta.detach()
+
+    def _gradient(
+        self, target: BayesianTarget, theta: Tensor, anchor: Tensor, rows: Tensor, noise: Tensor | None
+    ) -> Tensor:
+        """Of the anchored loss of a batch: log p(theta - a) is the prior's density around the anchor."""
+        share = len(rows) / len(target.x)
+        prior = target.prior_and_score(prior_centre(target) + theta - anchor).score
+        score = target.batch_likelihood_and_score(theta, rows).score
+        if noise is not None:
+            score = score + self._noise_score(target, theta, rows, noise[:, rows])
+        return -torch.add(score, prior, alpha=share)
+
+    def _noise_score(self, target: BayesianTarget, theta: Tensor, rows: Tensor, noise: Tensor) -> Tensor:
+        """What noise in the targets adds to a Gaussian score: sum_n noise_n d output_n / d theta / sigma^2."""
+        likelihood = target.likelihood
+        assert isinstance(likelihood, Gaussian)
+        with torch.enable_grad():
+            free = theta.detach().requires_grad_()
+            output = target.network(free, target.x[rows])[..., 0]  # (C, n)
+            (score,) = torch.autograd.grad((output * noise / likelihood.sigma**2).sum(), free)
+        return score
+
+    def _target_noise(self, target: BayesianTarget, seed: int, member: int) -> Tensor | None:
+        if not self.noisy_targets:
+            return None
+        assert isinstance(target.likelihood, Gaussian)
+        sources = [stream(seed, _TARGET_STEP + member, chain) for chain in range(self.n_chains)]
+        return target.likelihood.sigma * standard_normal(sources, (len(target.x),), like=target.x)
+
+    def _walked(
+        self, target: BayesianTarget, anchor: Tensor, direction: Tensor, sources: Sequence[Stream]
+    ) -> tuple[Tensor, Tensor]:
+        """One step of the guided walk of every anchor, coordinate by coordinate."""
+        if self.independent:
+            return target.sample_prior(sources, 1)[:, 0], direction
+        scale = prior_scale(target)  # (D,)
+        size = standard_normal(sources, (target.dim,), like=anchor).abs() * self.step  # (C, D)
+        centre = prior_centre(target)
+        unit = (anchor - centre) / scale
+        proposed = unit + direction * size
+        accept = uniform(sources, target.dim, like=anchor).log() < 0.5 * (unit.square() - proposed.square()).double()
+        moved = torch.where(accept, proposed, unit)
+        return centre + scale * moved, torch.where(accept, direction, -direction)
+
+
+def prior_scale(target: BayesianTarget) -> Tensor:
+    """The prior's standard deviation of every coordinate (D,), from its curvature: exact for Gaussian priors."""
+    centre = prior_centre(target)
+    step = 1.0
+    score = target.prior_and_score((centre + step)[None]).score[0]
+    return (step / -score).sqrt()
+
+
+def prior_centre(target: BayesianTarget) -> Tensor:
+    """0 for the network's parameters, the prior's mean for the likelihood's own (D,)."""
+    centre = target.x.new_zeros(target.dim)
+    if target.likelihood.n_extra:
+        centre[target.n_parameters :] = target.likelihood.from_normal(centre.new_zeros(target.likelihood.n_extra))
+    return centre
