@@ -250,6 +250,11 @@ class Population(ParticlePosterior):
         samples = WeightedSamples(theta.detach(), theta.new_zeros(len(theta), dtype=torch.float64))
         return cls(target.network, target.likelihood, samples, target.memory, reason=reason)
 
+    def thinned(self, n: int, seed: int = 0) -> "Population":
+        """`n` of the networks, drawn with replacement."""
+        theta = self.resample(n, seed)
+        return replace(self, samples=WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64)))
+
     @property
     def khat(self) -> float:
         """Infinite: equal weights show no tail."""

@@ -111,6 +111,8 @@ def _option(text: str) -> tuple[str, Any]:
     name, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"--option must be NAME=VALUE, e.g. n_particles=1000; got {text!r}.")
+    if value.strip().lower() in ("true", "false"):
+        return name.strip(), value.strip().lower() == "true"
     number = _number_or_text(value.strip())
     return name.strip(), int(number) if isinstance(number, float) and number.is_integer() else number
 

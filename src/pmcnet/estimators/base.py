@@ -19,6 +19,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 )
 from torch import Tensor
 
+from pmcnet.ais import VARIANTS
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.bnn import (
     BayesianTarget,
@@ -164,7 +165,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             budget=self.budget,
             searching=isinstance(self.prior_std, str),
         )
-        if chosen.name != "annealed":
+        if chosen.name in VARIANTS:
             n_batches = max(1, len(target.x) // _BATCH_ROWS) if chosen.name == "pmcnet-light" else 1
             counts = None if target.weight is None else target.weight.double()
             target = replace(target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches)

@@ -12,6 +12,7 @@ from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
 from pmcnet.methods import AnnealedMethod, Given, PMCMethod
+from pmcnet.methods.training import Trained
 
 PriorStd = float | Literal["auto", "evidence", "validation"]
 Rows = tuple[Tensor, Tensor]
@@ -72,6 +73,8 @@ class Fitting:
         method = self.plan.options.method(self.plan.name)
         if isinstance(method, AnnealedMethod):
             return self._annealed(method, target)
+        if isinstance(method, Trained):
+            return self._trained(method, target)
         return self._pmc(method, target)
 
     def _annealed(self, method: AnnealedMethod, target: BayesianTarget) -> Outcome:
@@ -98,11 +101,7 @@ class Fitting:
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials)
 
     def _pmc(self, method: PMCMethod, target: BayesianTarget) -> Outcome:
-        if self.prior_std == "evidence":
-            raise InputError(
-                f"prior_std='evidence' needs the annealed method, whose evidence can be trusted; {self.plan.name} was "
-                "chosen. Use prior_std='validation' or a number."
-            )
+        self._refuse_evidence()
         trials: list[dict[str, float]] = []
         training, validation = target, None
         if len(target.x) >= LEAST_VALIDATED:
@@ -128,6 +127,36 @@ class Fitting:
         self.companion.stage(f"{method.n_steps} steps of {self.plan.name}")
         fitted = started.fit(training, seed=self.seed, observers=[self.companion.stepped], state=state)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials)
+
+    def _trained(self, method: Trained, target: BayesianTarget) -> Outcome:
+        """Train; the prior's scale on validation rows, which methods that need none then get for training."""
+        self._refuse_evidence()
+        trials: list[dict[str, float]] = []
+        validated = len(target.x) >= LEAST_VALIDATED
+        training, validation = self._held_out(target) if validated else (target, None)
+        if isinstance(self.prior_std, str) and method.has_prior and (validated or self.prior_std == "validation"):
+            training, rows = self._held_out(target)
+            target, trials = self._validated(
+                target, training, rows, lambda t: method.fit(t, seed=self.seed, validation=rows).posterior
+            )
+            training = replace(training, prior=target.prior)
+        self.companion.settled(self.plan, target.prior.sigma)
+        self.companion.stage(f"training by {self.plan.name}")
+        chosen = training if method.needs_validation else target
+        fitted = method.fit(
+            chosen,
+            seed=self.seed,
+            validation=validation if method.needs_validation else None,
+            progress=self.companion.epoch,
+        )
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials)
+
+    def _refuse_evidence(self) -> None:
+        if self.prior_std == "evidence":
+            raise InputError(
+                f"prior_std='evidence' needs the annealed method, whose evidence can be trusted; {self.plan.name} was "
+                "chosen. Use prior_std='validation' or a number."
+            )
 
     def _held_out(self, target: BayesianTarget) -> tuple[BayesianTarget, Rows]:
         """Training rows and validation rows: the rows are in random order, so the last ones serve."""

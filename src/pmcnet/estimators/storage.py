@@ -19,7 +19,7 @@ from pmcnet import __version__
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
-from pmcnet.bnn import Bernoulli, Categorical, Gaussian, LearnedGaussian, Likelihood, RecordedPosterior
+from pmcnet.bnn import Bernoulli, Categorical, Gaussian, LearnedGaussian, Likelihood, Population, RecordedPosterior
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.encoding import encoder_from
 from pmcnet.estimators.plain import labels_from_plain, labels_to_plain, plain
@@ -110,6 +110,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "fitted": {name: plain(getattr(model, name)) for name in _FITTED},
         "feature_names": None if names is None else [str(name) for name in names],
         "verdict": list(model.verdict_),
+        "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
         "tensors": {name: {"shape": list(t.shape), "dtype": str(t.dtype)} for name, t in tensors.items()},
         **plain(own),
@@ -190,6 +191,10 @@ def _restored(cls: type[E], record: dict[str, Any], path: Path, module: "ModuleS
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     error = record["log_evidence_error"]
     model.verdict_ = Verdict(*record["verdict"])
+    if record["population"]:
+        memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
+        model.posterior_ = Population(network, likelihood, samples, memory, reason=model.verdict_.reason)
+        return model
     model.posterior_ = RecordedPosterior(
         network,
         likelihood,

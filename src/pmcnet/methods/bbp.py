@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
 from pmcnet.rng import standard_normal, stream, uniform
 
 REASON = (
@@ -27,7 +27,7 @@ _NOISE_STEP = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class BBP:
+class BBP(Trained):
     """Mean-field variational inference by Adam on mini-batches.
 
     Args:

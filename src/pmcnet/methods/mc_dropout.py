@@ -18,7 +18,7 @@ from pmcnet.bnn.network import ACTIVATIONS
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
 from pmcnet.rng import Stream, stream
 
 REASON = (
@@ -29,7 +29,7 @@ _MASK_STEP = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class MCDropout:
+class MCDropout(Trained):
     """Adam on -sum log p(y | masked theta) - share log p(theta).
 
     Args:

@@ -7,7 +7,7 @@ from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam, default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained
 from pmcnet.rng import stream
 
 ONE = "one trained network is a point, not a posterior: it says nothing of what it does not know."
@@ -18,7 +18,7 @@ MANY = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdamMethod:
+class AdamMethod(Trained):
     """Minimises -log p(y | theta), or -log pi(theta) for "map", from random starts.
 
     Args:
@@ -34,6 +34,11 @@ class AdamMethod:
     learning_rate: float = 1e-3
     batch_size: int = 10
     n_epochs: int = 500
+
+    @property
+    def has_prior(self) -> bool:
+        """Only a maximum of the posterior knows the prior."""
+        return self.objective == "map"
 
     def __post_init__(self) -> None:
         if self.n_members < 1:

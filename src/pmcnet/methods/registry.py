@@ -9,16 +9,34 @@ from pmcnet import ais
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam
 from pmcnet.methods.annealed import AnnealedMethod
+from pmcnet.methods.bbp import BBP
+from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.pmc import PMCMethod
+from pmcnet.methods.point import AdamMethod
+from pmcnet.methods.sae import SAE
+from pmcnet.methods.sgld import SGLD
 from pmcnet.methods.starts import Jitter, Restarts
 
-Method = AnnealedMethod | PMCMethod
+Baseline = AdamMethod | BBP | SGLD | MCDropout | SAE
+Method = AnnealedMethod | PMCMethod | Baseline
 Value = int | float | str | None
 
 UNSET = "auto"
 """How plain data say None, "as many as needed", which TOML has no word for."""
 
-NAMES = ("annealed", *ais.VARIANTS)
+TRAINED: Mapping[str, Baseline] = {
+    "adam-mle": AdamMethod(objective="mle"),
+    "adam-map": AdamMethod(objective="map"),
+    "ensemble": AdamMethod(objective="map", n_members=10),
+    "bbp": BBP(),
+    "sgld": SGLD(),
+    "psgld": SGLD(preconditioned=True, learning_rate=1e-3),
+    "mc-dropout": MCDropout(),
+    "sae": SAE(),
+}
+"""Methods that train on mini-batches, with their defaults."""
+
+NAMES = ("annealed", *ais.VARIANTS, *TRAINED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +87,11 @@ class PMCOptions:
         )
 
 
-Options = AnnealedOptions | PMCOptions
+Options = AnnealedOptions | PMCOptions | Baseline
 LIGHT = PMCOptions(n_proposals=20, n_draws=20, n_steps=20)
+
+
+_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start")
 
 
 def check_name(name: str) -> str:
@@ -93,10 +114,21 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
     """
     if check_name(name) == "annealed":
         return _with(AnnealedOptions(), name, given)
+    if name in TRAINED:
+        return _with(_sized(TRAINED[name], n_rows), name, given)
     batch_size = min(max(10, n_rows // 50), 200)
     n_epochs = min(max(20, 10_000 * batch_size // max(1, n_rows)), 500)
     default = LIGHT if name == "pmcnet-light" else PMCOptions()
     return _with(replace(default, batch_size=batch_size, n_epochs=n_epochs), name, given)
+
+
+def _sized(method: Baseline, n_rows: int) -> Baseline:
+    """Epochs so that training takes about 10 000 steps, between 20 and 2000 epochs, whatever the number of rows."""
+    if isinstance(method, SAE):
+        return method
+    batch_size = min(max(10, n_rows // 50), 200) if isinstance(method, AdamMethod) else method.batch_size
+    n_epochs = min(max(20, 10_000 * batch_size // max(1, n_rows)), 500 if isinstance(method, AdamMethod) else 2000)
+    return replace(method, batch_size=batch_size, n_epochs=n_epochs)
 
 
 def _with(default: Options, name: str, given: Mapping[str, Value]) -> Options:
@@ -118,10 +150,14 @@ def _check_option(name: str, value: Any, kind: Any) -> None:
         if value not in words:
             raise InputError(f"{name} must be one of {', '.join(words)}; got {value!r}.")
         return
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise InputError(f"{name} must be true or false; got {value!r}.")
+        return
     whole = kind in (int, int | None)
     if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
         raise InputError(f"{name} must be a {'whole ' * whole}number; got {value!r}.")
-    least = 0 if name in ("n_moves", "jitter") else 1 if whole else math.nextafter(0, 1)
+    least = 0 if name in _MAY_BE_ZERO else 1 if whole else math.nextafter(0, 1)
     if not least <= value < math.inf:
         allowed = f"at least {least}" if whole or least == 0 else "positive"
         raise InputError(f"{name} must be {allowed}; got {value}.")

@@ -9,6 +9,7 @@ probability min(1, p(a') / p(a)), else keep a and turn d.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -17,7 +18,7 @@ from pmcnet.bnn import BayesianTarget, Gaussian, GaussianPrior, LayerGaussianPri
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -28,7 +29,7 @@ _WALK_STEP, _TARGET_STEP = 1 << 40, 1 << 41
 
 
 @dataclass(frozen=True, kw_only=True)
-class SAE:
+class SAE(Trained):
     """Chains of anchored networks, run as one batch.
 
     Args:
@@ -55,6 +56,8 @@ class SAE:
     batch_size: int = 100
     noisy_targets: bool = False
     independent: bool = False
+
+    needs_validation: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_members, self.n_epochs, self.n_next_epochs, self.batch_size) < 1:

@@ -6,6 +6,7 @@ usual. lr_t = learning_rate (1 + t / delay)^-decay.
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
@@ -26,7 +27,7 @@ _NOISE_STEP = 1 << 40  # streams of the noise, apart from those of the order of 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGLD:
+class SGLD(Trained):
     """Langevin steps on mini-batches; draws after the burn-in are kept, evenly thinned.
 
     Args:
@@ -50,6 +51,8 @@ class SGLD:
     n_epochs: int = 200
     burn_in: float = 0.5
     n_kept: int = 100
+
+    needs_validation: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.n_chains < 1 or self.batch_size < 1 or self.n_epochs < 1 or self.n_kept < 1:

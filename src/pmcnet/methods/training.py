@@ -3,12 +3,13 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget
+from pmcnet.methods.fit import Fit
 from pmcnet.rng import stream
 
 Rows = tuple[Tensor, Tensor]
@@ -28,6 +29,36 @@ def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -
     """Positions of rows, all of them once, in an order of (seed, epoch)."""
     order = torch.as_tensor(stream(seed, 1 + epoch, 0).host.permutation(len(target.x)))
     yield from torch.split(order.to(target.device), batch_size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A method that trains on mini-batches. Its settings are its fields, so it is its own options."""
+
+    needs_validation: ClassVar[bool] = True
+    """Whether rows are held out for it: to stop early, or to choose the epoch that is kept."""
+
+    @property
+    def has_prior(self) -> bool:
+        """Whether the prior has a say."""
+        return True
+
+    def method(self, name: str) -> Self:
+        """The method with these settings: itself."""
+        return self
+
+    def fit(
+        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+    ) -> Fit[EpochRecord]:
+        """Train.
+
+        Args:
+            target: the network, its likelihood and prior, and the training rows.
+            seed: decides everything random.
+            validation: rows by which the best epoch is kept.
+            progress: told after each epoch.
+        """
+        raise NotImplementedError
 
 
 @dataclass
