@@ -1,5 +1,6 @@
 """Ionosphere, Wine and Glass: PMCnet on the paper's rows, from both kinds of start, over several seeds."""
 
+import statistics
 from dataclasses import dataclass, replace
 
 import torch
@@ -7,9 +8,11 @@ import torch
 from pmcnet import ais, metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.experiments import paper, table
+from pmcnet.experiments.baselines import LABELS, run_baseline
 from pmcnet.experiments.problem import Problem, paper_problem
 from pmcnet.experiments.scoring import Say, StepScores, score
 from pmcnet.methods import Adam, Fit, Jitter, PMCMethod, Restarts, Start
+from pmcnet.methods.grids import N_CHOICES
 from pmcnet.runs.curves import Record, roc_bands, row_histograms
 
 # Of the search for a prior variance: apart from the seeds that are reported.
@@ -31,6 +34,8 @@ class Settings:
         n_epochs: of Adam at the start.
         n_passes: R.
         n_trials: evaluations of the search for a prior variance.
+        n_choices: settings tried for each baseline.
+        baseline_epochs: of each baseline, where not its own.
     """
 
     n_proposals: int = 50
@@ -43,10 +48,23 @@ class Settings:
     n_epochs: int = 500
     n_passes: int = 100
     n_trials: int = 10
+    n_choices: int = N_CHOICES
+    baseline_epochs: int | None = None
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds."""
-        return replace(self, n_proposals=5, n_draws=20, n_steps=4, n_tuning_steps=4, n_seeds=2, n_epochs=10, n_trials=4)
+        return replace(
+            self,
+            n_proposals=5,
+            n_draws=20,
+            n_steps=4,
+            n_tuning_steps=4,
+            n_seeds=2,
+            n_epochs=10,
+            n_trials=4,
+            n_choices=2,
+            baseline_epochs=3,
+        )
 
     @property
     def algorithm(self) -> ais.PMC:
@@ -133,6 +151,19 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say) -> Rec
             accuracy, verdict = record["per_draw"]["accuracy"], record["diagnostics"]["verdict"]
             say(f"{name}, {kind}, seed {seed}: accuracy {accuracy['mean']:.4f} ({accuracy['std']:.4f}), {verdict}")
     assert first is not None
+    extra = {} if settings.baseline_epochs is None else {"n_epochs": settings.baseline_epochs}
+    others = {
+        method: run_baseline(
+            method,
+            problem,
+            n_seeds=settings.n_seeds,
+            n_choices=settings.n_choices,
+            n_passes=settings.n_passes,
+            extra=extra,
+            say=say,
+        )
+        for method in LABELS
+    }
     x, y = problem.test
     draws, label = first.posterior.draws(x, n_passes=settings.n_passes), y.long()
     return {
@@ -140,20 +171,30 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say) -> Rec
         "settings": vars(settings) | {"device": device.type},
         "prior": prior,
         "classes": list(problem.classes),
-        "table": _table(name, runs, prior),
+        "table": _table(name, runs, others, prior),
+        "timing": _timing(name, runs, others),
         "runs": runs,
+        "baselines": others,
         "figures": {
             "roc": {name: roc_bands(draws, label)},
             "histograms": row_histograms(draws, label),
-            "confusion": {"PMCnet": runs[0]["confusion"]},
+            "confusion": {
+                "PMCnet": runs[0]["confusion"],
+                **{LABELS[method]: found[0]["confusion"] for method, found in others.items()},
+            },
             "by_step": {"PMCnet": runs[0]["by_step"]},
         },
     }
 
 
-def _table(name: str, runs: list[Record], prior: Record) -> Record:
+def _table(name: str, runs: list[Record], others: dict[str, list[Record]], prior: Record) -> Record:
     columns, published = list(paper.SHALLOW[name]), paper.SHALLOW[name]
     rows = []
+    for method, found in others.items():
+        cells = paper.BASELINES[name].get(method, {})
+        if method == "bbp":
+            rows.append(table.row("BBP, mean network", [run["at_mean"] for run in found], columns, cells))
+        rows.append(table.row(LABELS[method], found, columns, cells))
     for kind in dict.fromkeys(run["start"] for run in runs):
         chosen = [run for run in runs if run["start"] == kind]
         rows.append(table.row(f"PMCnet, {kind}", chosen, columns, published))
@@ -162,3 +203,19 @@ def _table(name: str, runs: list[Record], prior: Record) -> Record:
     edge = "" if prior.get("bracketed", True) else ", at an end of the range"
     caption = f"Prior variance {prior['variance']:.4g} ({prior['source']}{edge}). Class 0 is the positive class."
     return {"title": name.capitalize(), "columns": columns, "rows": rows, "caption": caption}
+
+
+def _timing(name: str, runs: list[Record], others: dict[str, list[Record]]) -> list[Record]:
+    """Seconds of training and milliseconds per test row of each method, the paper's beside them for Ionosphere."""
+    rows = []
+    for method, found in {**others, "pmcnet": runs}.items():
+        published = paper.SECONDS.get(method) if name == "ionosphere" else None
+        rows.append(
+            {
+                "method": LABELS.get(method, "PMCnet"),
+                "fit_seconds": statistics.fmean(run["seconds"] for run in found),
+                "milliseconds_per_row": statistics.fmean(run.get("milliseconds_per_row", 0.0) for run in found) or None,
+                "paper": list(published) if published else None,
+            }
+        )
+    return rows

@@ -1,0 +1,30 @@
+"""The best of a list of settings, on validation rows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pmcnet.errors import InputError
+
+Choice = Mapping[str, Any]
+
+
+class GridSearch(NamedTuple):
+    """The best choice, its loss, and every choice with its loss in the order tried."""
+
+    best: Choice
+    loss: float
+    trials: tuple[tuple[Choice, float], ...]
+
+
+def grid_search(choices: Sequence[Choice], loss: Callable[[Choice], float]) -> GridSearch:
+    """Try every choice once and keep the one with the smallest loss, the earlier one of equals.
+
+    Args:
+        choices: settings, at least one.
+        loss: of a choice; not-a-number counts as the worst.
+    """
+    if not choices:
+        raise InputError("grid_search needs at least one choice.")
+    trials = tuple((choice, loss(choice)) for choice in choices)
+    best, least = min(trials, key=lambda trial: trial[1] if trial[1] == trial[1] else float("inf"))
+    return GridSearch(best, least, trials)
