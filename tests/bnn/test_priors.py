@@ -44,3 +44,11 @@ def test_samples_have_the_distribution(prior):
 def test_bad_scales_are_refused(prior, sigma):
     with pytest.raises(InputError, match="sigma must be a positive finite number"):
         prior(sigma)
+
+
+@pytest.mark.parametrize("prior", [GaussianPrior(0.7), LayerGaussianPrior(1.3), LaplacePrior(0.4)])
+def test_score_is_the_derivative_of_the_log_density(prior):
+    layout = MLP((3, 2, 1)).layout
+    theta = torch.randn(4, layout.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    (expected,) = torch.autograd.grad(prior.log_prob(theta, layout).sum(), theta)
+    assert torch.allclose(prior.score(theta.detach(), layout), expected)

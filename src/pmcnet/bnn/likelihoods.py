@@ -51,6 +51,10 @@ class Likelihood(Protocol):
         """Log-density of the own parameters (P, n_extra) -> (P,)."""
         ...
 
+    def prior_slope(self, extra: Tensor) -> Tensor:
+        """The gradient of `log_prior` (P, n_extra)."""
+        ...
+
     def from_normal(self, noise: Tensor) -> Tensor:
         """Own parameters drawn from their prior, from standard normal noise (..., n_extra)."""
         ...
@@ -88,6 +92,10 @@ class NoExtra:
     def log_prior(self, extra: Tensor) -> Tensor:
         """0: there is nothing to have a density."""
         return extra.new_zeros(extra.shape[:-1])
+
+    def prior_slope(self, extra: Tensor) -> Tensor:
+        """Nothing."""
+        return extra
 
     def from_normal(self, noise: Tensor) -> Tensor:
         """Nothing, from nothing."""
@@ -181,6 +189,10 @@ class LearnedGaussian(Regression):
         """Normal log-density of log sigma."""
         z = (extra[..., 0] - self.log_sigma_mean) / self.log_sigma_std
         return -0.5 * z.square() - math.log(self.log_sigma_std) - 0.5 * math.log(2 * math.pi)
+
+    def prior_slope(self, extra: Tensor) -> Tensor:
+        """-(log sigma - log_sigma_mean) / log_sigma_std^2."""
+        return (self.log_sigma_mean - extra) / self.log_sigma_std**2
 
     def from_normal(self, noise: Tensor) -> Tensor:
         """log_sigma_mean + log_sigma_std z."""

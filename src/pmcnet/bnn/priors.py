@@ -42,6 +42,10 @@ class Prior(Protocol):
         """Log-density of vectors (..., D) -> (...)."""
         ...
 
+    def score(self, theta: Tensor, layout: Layout) -> Tensor:
+        """The gradient of `log_prob` (..., D) -> (..., D)."""
+        ...
+
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """`n_draws` vectors from each stream: (len(sources), n_draws, D)."""
         ...
@@ -73,6 +77,10 @@ class GaussianPrior(_Scaled):
         """-|theta|^2 / (2 sigma^2) - D log(sigma) - (D / 2) log(2 pi)."""
         return _log_normal(theta, self.sigma, theta.shape[-1] * math.log(self.sigma))
 
+    def score(self, theta: Tensor, layout: Layout) -> Tensor:
+        """-theta / sigma^2."""
+        return theta * (-1 / self.sigma**2)
+
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """sigma z."""
         return standard_normal(sources, (n_draws, layout.dim), like).mul_(self.sigma)
@@ -94,6 +102,10 @@ class LayerGaussianPrior(_Scaled):
         """Sum of the coordinates' normal log-densities."""
         log_det = sum((p.stop - p.start) * math.log(self.sigma / math.sqrt(p.fan_in)) for p in layout)
         return _log_normal(theta, self.scales(layout, theta), log_det)
+
+    def score(self, theta: Tensor, layout: Layout) -> Tensor:
+        """-theta / scale^2."""
+        return -theta / self.scales(layout, theta).square()
 
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """scale z."""
@@ -123,6 +135,10 @@ class LaplacePrior(_Scaled):
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """-|theta|_1 / b - D log(2 b)."""
         return -theta.abs().sum(-1) / self.scale - theta.shape[-1] * math.log(2 * self.scale)
+
+    def score(self, theta: Tensor, layout: Layout) -> Tensor:
+        """-sign(theta) / b."""
+        return -theta.sign() / self.scale
 
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """By inversion: -b sign(v) log(1 - 2 |v|), v uniform on [-1/2, 1/2)."""

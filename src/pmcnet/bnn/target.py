@@ -124,7 +124,12 @@ class BayesianTarget:
 
     def prior_and_score(self, theta: Tensor) -> ValueAndScore:
         """Log p(theta) and its gradient."""
-        return self._differentiated(lambda t: self.log_prior(t).double(), theta)
+        with torch.no_grad():
+            weights, extra = self.parts(theta.detach())
+            slope = self.prior.score(weights, self.network.layout)
+            if self.likelihood.n_extra:
+                slope = torch.cat([slope, self.likelihood.prior_slope(extra)], dim=-1)
+            return ValueAndScore(self.log_prior(theta.detach()).double(), slope)
 
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""

@@ -53,18 +53,10 @@ class Settings:
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds."""
-        return replace(
-            self,
-            n_proposals=5,
-            n_draws=20,
-            n_steps=4,
-            n_tuning_steps=4,
-            n_seeds=2,
-            n_epochs=10,
-            n_trials=4,
-            n_choices=2,
-            baseline_epochs=3,
+        sizes = replace(
+            self, n_proposals=5, n_draws=20, n_steps=4, n_tuning_steps=4, n_seeds=2, n_epochs=10, n_trials=4
         )
+        return replace(sizes, n_choices=2, baseline_epochs=3)
 
     @property
     def algorithm(self) -> ais.PMC:
