@@ -7,6 +7,8 @@ import click
 
 from pmcnet.cli.fit import model_options
 
+TITLE = "averaged predictions on the same test rows (one draw: mean, std); * the best, or not told apart from it"
+
 
 @click.command()
 @click.argument("data")
@@ -42,11 +44,21 @@ def show_comparison(compared: Any, as_json: bool) -> None:
         [
             entry["method"],
             entry["verdict"],
-            *(number(entry["metrics"].get(name)) for name in metrics),
+            *(_cell(entry, name) for name in metrics),
             number(entry["ess"]),
             number(entry["seconds"]),
+            number(entry.get("milliseconds_per_row")),
         ]
         for entry in compared.entries
     ]
-    print_table(["method", "verdict", *metrics, "ESS", "fit s"], rows, "averaged predictions on the same test rows")
+    print_table(["method", "verdict", *metrics, "ESS", "fit s", "ms per row"], rows, TITLE)
     click.echo(f"report: {compared.report}")
+
+
+def _cell(entry: dict[str, Any], name: str) -> str:
+    from pmcnet.cli.showing import number
+
+    mark = "*" if name in entry.get("best", ()) else ""
+    draw = entry.get("per_draw", {}).get(name)
+    text = f"{number(entry['metrics'].get(name))}{mark}"
+    return f"{text} ({number(draw['mean'])}, {number(draw['std'])})" if draw else text

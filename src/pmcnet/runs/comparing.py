@@ -5,16 +5,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from pmcnet.errors import InputError
+from pmcnet.estimators import PMCNetRegressor
 from pmcnet.estimators.showing import Shown
 from pmcnet.methods.registry import NAMES, check_name
 from pmcnet.reports.page import write_report
 from pmcnet.runs.building import unfitted
 from pmcnet.runs.fitting import Finished, fit_run
 from pmcnet.runs.folder import RunFolder, write_json
-from pmcnet.runs.preparing import prepare
+from pmcnet.runs.preparing import Prepared, prepare
 from pmcnet.runs.scoring import Record
 from pmcnet.runs.settings import RunSettings
+from pmcnet.runs.ties import best_in
+
+MOST_ERRORS = 500
+"""Test rows, at most, whose squared errors the page shows."""
 
 
 class Compared(NamedTuple):
@@ -60,6 +67,10 @@ def compare_runs(settings: RunSettings, methods: Sequence[str], out: Path, *, sh
         folder.discard()
         raise
     entries = [_entry(run) for run in finished]
+    if len(prepared.y_test):
+        best = best_in([run.model for run in finished], prepared.x_test, prepared.y_test, seed=settings.seed)
+        for entry, names, run in zip(entries, best, finished, strict=True):
+            entry |= {"best": [name for name in names if name in entry["metrics"]], **_figures(run, prepared)}
     write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
     page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
     return Compared(out, entries, page)
@@ -77,6 +88,21 @@ def _entry(run: Finished) -> Record:
         "method": run.model.method_,
         "verdict": diagnostics["verdict"],
         "metrics": run.metrics["bma"],
+        "per_draw": {name: {"mean": v["mean"], "std": v["std"]} for name, v in run.metrics["per_draw"].items()},
         "ess": diagnostics["ess"],
         "seconds": run.metrics["seconds"]["fit"],
     }
+
+
+def _figures(run: Finished, prepared: Prepared) -> Record:
+    """What the page shows of a method beside the others, and the time that a test row takes."""
+    predicting = run.metrics["seconds"]["predict"]
+    found: Record = {"milliseconds_per_row": 1e3 * predicting / len(prepared.y_test)}
+    if isinstance(run.model, PMCNetRegressor):
+        error = run.model.predict(prepared.x_test) - prepared.y_test
+        return found | {"squared_errors": np.square(error)[:MOST_ERRORS].tolist()}
+    found["confusion"] = run.report["confusion"]
+    if run.report["task"] == "binary" and run.report["roc"]:
+        curve = run.report["roc"][0]
+        found["roc"] = {"grid": curve["grid"], "mean": curve["mean"], "auc": run.metrics["bma"].get("auc")}
+    return found

@@ -46,7 +46,7 @@ def score(model: Model, x: Any, y: NDArray[Any], *, n_passes: int, seed: int) ->
 
 
 def _classes(model: PMCNetClassifier, x: Any, y: NDArray[Any], n_passes: int, seed: int) -> Scored:
-    label = _label(model, y)
+    label = class_labels(model, y)
     start = time.monotonic()
     average = torch.as_tensor(model.predict_proba(x))  # (N, C)
     seconds = time.monotonic() - start
@@ -145,7 +145,8 @@ def _numbers(model: PMCNetRegressor, x: Any, y: NDArray[np.float64], n_passes: i
     return Scored(_finite(bma), _summaries(each), figures, seconds)
 
 
-def _label(model: PMCNetClassifier, y: NDArray[Any]) -> Tensor:
+def class_labels(model: PMCNetClassifier, y: NDArray[Any]) -> Tensor:
+    """The position of each row's class among the model's (N,)."""
     known, given = model.classes_, np.asarray(y)
     if known.dtype.kind not in "biuf" or given.dtype.kind not in "biuf":  # else 1 and 1.0 are the same class
         known, given = known.astype(str), given.astype(str)
