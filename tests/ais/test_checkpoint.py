@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from pmcnet import ais
+from pmcnet.ais import checkpoint
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
 
@@ -47,3 +49,28 @@ def test_damaged_checkpoint_is_refused(tmp_path):
         ais.load_state(path)
     with pytest.raises(InputError, match="cannot be read as a checkpoint"):
         ais.load_state(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "[" * 100_000,
+        '{"type": "PMCState", "parts": 3}',
+        '{"type": "Path", "parts": {}}',
+        '{"float": "0x1p99999"}',
+        '{"tensor": "none"}',
+        "7",
+    ],
+)
+def test_garbled_checkpoint_is_refused_in_a_sentence(tmp_path, form):
+    save_file({"a": torch.zeros(1)}, tmp_path / "state", metadata={"format": checkpoint.FORMAT, "state": form})
+    with pytest.raises(InputError, match="Start the run again"):
+        ais.load_state(tmp_path / "state")
+
+
+def test_checkpoint_that_cannot_be_written_leaves_nothing(tmp_path):
+    state = ais.AnnealedPMC(n_particles=32).init(network_target(), seed=0)
+    (tmp_path / "state").mkdir()
+    with pytest.raises(OSError, match="state"):
+        ais.save_state(state, tmp_path / "state")
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]

@@ -47,6 +47,17 @@ def test_quantiles_invert_the_mixture():
     assert torch.allclose(below, level[:, None].expand(3, 3), atol=1e-6)
 
 
+@pytest.mark.parametrize("level", [1e-12, 1e-7, 1e-5, 1 - 1e-5, 1 - 1e-7])
+def test_tails_are_exact_in_single_precision_too(level):
+    mean = torch.randn(30, 7, generator=torch.Generator().manual_seed(0))
+    deviation, weight = torch.linspace(0.5, 1, 30)[:, None], torch.full((30,), 1 / 30)
+    (found,) = quantiles(mean, deviation, weight, [level])
+    assert found.dtype == torch.float32
+    scaled = ((found.double() - mean) / deviation).numpy()
+    tail = (stats.norm.cdf(scaled) if level < 0.5 else stats.norm.sf(scaled)).mean(0)
+    assert tail == pytest.approx(min(level, 1 - level), rel=1e-4)
+
+
 @pytest.mark.parametrize("rho", [0.4, 1.0, 1.5, 2.0])
 def test_generalised_gaussian_distribution_function(rho):
     likelihood = GeneralisedGaussian(0.7, rho)

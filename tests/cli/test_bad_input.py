@@ -272,9 +272,12 @@ def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypa
     assert "Traceback" not in result.output
 
 
-def test_too_little_memory_is_said(tables, monkeypatch):
+@pytest.mark.parametrize(
+    "error", [MemoryError(), RuntimeError("CUDA out of memory."), RuntimeError("can't allocate memory")]
+)
+def test_too_little_memory_is_said(tables, monkeypatch, error):
     def fail(*args, **kwargs):
-        raise MemoryError
+        raise error
 
     monkeypatch.setattr(fitting, "prepare", fail)
     result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY)

@@ -79,13 +79,25 @@ def test_resumed_run_equals_an_uninterrupted_one(run, frame, setup, step, reques
     assert said == f"Error: interrupted. A checkpoint was saved; go on with: pmcnet resume {out}"
     assert files(out) == {"config.toml", "history.jsonl", "checkpoint", "checkpoint/state.safetensors"}
     assert len((out / "history.jsonl").read_text().splitlines()) == after
+    noted = tomllib.loads((out / "config.toml").read_text())["provenance"]
     done("resume", out)
     assert_same_model(out, whole)
+    assert tomllib.loads((out / "config.toml").read_text())["provenance"] == noted
     histories = [(folder / "history.jsonl").read_text().splitlines() for folder in (out, whole)]
     assert len(histories[0]) == len(histories[1])
     for ours, theirs in zip(*(map(json.loads, lines) for lines in histories), strict=True):
         assert {k: v for k, v in ours.items() if k != "seconds"} == {k: v for k, v in theirs.items() if k != "seconds"}
     assert invoke("resume", out).exit_code == 2
+
+
+def test_resumed_run_still_says_why_its_method_was_chosen(tables, tmp_path, monkeypatch):
+    out, setup = tmp_path / "run", (*TINY[2:], "--prior-std", "evidence")
+    interrupted(monkeypatch, "annealed", 2, "fit", tables / "classes.csv", "--target", "y", *setup, "--out", out)
+    done("resume", out)
+    noted = tomllib.loads((out / "config.toml").read_text())["provenance"]
+    assert (noted["asked_method"], noted["asked_prior_std"]) == ("auto", "evidence")
+    assert "within the budget of 3 min" in noted["method_reason"]
+    assert json.loads((out / "report.json").read_text())["summary"]["method_reason"] == noted["method_reason"]
 
 
 def test_run_that_keeps_all_draws_is_resumed_from_the_beginning(tables, tmp_path, monkeypatch):

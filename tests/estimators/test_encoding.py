@@ -1,7 +1,11 @@
 """Tables as the network's inputs."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from pmcnet.errors import InputError
@@ -78,6 +82,11 @@ def test_state_round_trip():
         (pd.DataFrame({"a": [np.nan, np.nan], "b": [1, 2]}), "no values at all"),
         (pd.DataFrame({"a": ["1", "2", "3", "four"]}), "holds numbers but also texts such as 'four'"),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "holds dates"),
+        (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=2, tz="UTC")}), "holds dates"),
+        (pd.DataFrame({"a": pd.period_range("2020-01", periods=2, freq="M")}), "holds dates"),
+        (pd.DataFrame({"a": ["2020-01-01", None, "2020-01-02"]}), "holds dates"),
+        (pl.DataFrame({"a": [date(2020, 1, 1), date(2020, 1, 2)]}), "holds dates"),
+        (pd.DataFrame({"a": [1j, 2j]}), "complex numbers"),
         (pd.DataFrame({"a": [f"id{i}" for i in range(300)]}), "300 different texts"),
         (pd.DataFrame(np.ones((2, 2)), columns=["a", "a"]), "must differ"),
         (np.ones((2, MAX_COLUMNS + 1)), "at most 5000 columns"),
@@ -109,3 +118,34 @@ def test_equal_rows_are_merged_in_an_order_of_the_seed():
     backwards = merged(x[::-1], y[::-1], np.array([0.0, 2.0, 1.0, 1.0]), seed=0)
     assert np.array_equal(rows.x, backwards.x, equal_nan=True)
     assert (rows.weight == backwards.weight).all()
+
+
+@pytest.mark.parametrize("values", [[3, 1, 2], ["3", "1", "2"], ["2020-01-01", "2020-01-02", "2020-01-03"]])
+def test_what_is_declared_a_category_is_one(values):
+    frame = pd.DataFrame({"c": pd.Categorical(values)})
+    columns = Columns.of(frame)
+    assert columns.columns[0].levels == tuple(sorted(map(str, values)))
+    assert (columns.matrix(frame) == columns.matrix(pd.DataFrame({"c": values}))).all()
+
+
+def test_decimals_are_numbers():
+    frame = pd.DataFrame({"price": [Decimal("1.50"), None, Decimal("2.25")]})
+    columns = Columns.of(frame)
+    assert columns.columns[0].kind == "number"
+    assert np.array_equal(columns.matrix(frame)[:, 0], [1.5, np.nan, 2.25], equal_nan=True)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-160, 1e160, 1e300])
+def test_columns_of_any_unit_are_standardised(unit):
+    values = np.array([[1.0], [2.0], [4.0]])
+    _, inputs = fitted(values * unit)
+    np.testing.assert_allclose(inputs, fitted(values)[1], rtol=1e-12)
+
+
+def test_value_too_large_for_the_network_is_refused():
+    encoder, _ = fitted(pd.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(InputError, match=r"'a' has 1e\+300 in row 2, .* too large for the network"):
+        encoder.encode(np.array([[1.0], [1e300]]))
+    images = np.random.default_rng(0).normal(2, 3, (9, 2, 4, 4))
+    with pytest.raises(InputError, match="within"):
+        ImageEncoder.fit(images, np.ones(9), "columns").encode(1e30 * images)

@@ -5,9 +5,11 @@ import pickle
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import torch
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
@@ -167,6 +169,8 @@ def test_several_outputs_are_refused():
         ({"prior": "flat"}, "gaussian, layer, laplace"),
         ({"feature_scaling": "no"}, "columns, common, none"),
         ({"hidden_layer_sizes": (0,)}, "positive whole numbers"),
+        ({"hidden_layer_sizes": 16}, "positive whole numbers"),
+        ({"prior_std": None}, "positive number"),
         ({"budget": "soon"}, "budget must be"),
         ({"device": "abacus"}, "cannot be used here"),
         ({"method_options": {"n_steps": 3}}, "annealed has no setting n_steps"),
@@ -295,3 +299,87 @@ def test_gpu_model_is_saved_and_loaded_on_the_cpu(tmp_path):
     loaded = PMCNetRegressor.load(model.save(tmp_path / "m.pmcnet"), device="cpu")
     assert loaded.posterior_.theta.device.type == "cpu"
     assert np.allclose(loaded.predict(x), model.predict(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["a", "b", None] * 10, "missing value in 10 of 30 rows, first in row 3"),
+        (["a", "b", float("nan")] * 10, "missing value in 10 of 30 rows"),
+        (pd.Series(["a", "b", None] * 10, dtype="string"), "missing value"),
+        (["a", 1, 2] * 10, "mixes texts with other labels"),
+    ],
+)
+def test_labels_that_are_none_are_refused(labels, words):
+    with pytest.raises(InputError, match=words):
+        PMCNetClassifier(**QUICK).fit(classes(30)[0], labels)
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (pd.date_range("2020-01-01", periods=30), "y holds dates"),
+        (pd.Series(pd.date_range("2020-01-01", periods=30, tz="UTC")), "y holds dates"),
+        (["yes", "no"] * 15, "For classes use PMCNetClassifier"),
+        (numbers(30)[1] * 1e200, "other units"),
+        (numbers(30)[1] * 1e-200, "other units"),
+    ],
+)
+def test_response_that_is_no_number_is_refused(y, words):
+    with pytest.raises(InputError, match=words):
+        PMCNetRegressor(**QUICK).fit(numbers(30)[0], y)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_units_of_x_and_y_do_not_matter(unit):
+    x, y = numbers(30)
+    plain = PMCNetRegressor(**QUICK).fit(x, y).predict_interval(x)
+    scaled = PMCNetRegressor(**QUICK).fit(x / unit, y * unit).predict_interval(x / unit) / unit
+    np.testing.assert_allclose(scaled, plain, rtol=1e-4, atol=1e-4)
+
+
+def test_numbers_of_numpy_are_settings_too(tmp_path):
+    setting = {**QUICK, "prior_std": np.float32(1), "noise": np.float32(0.5), "random_state": np.int64(3)}
+    model = PMCNetRegressor(**setting).fit(*numbers(20))
+    assert PMCNetRegressor.load(model.save(tmp_path / "m")).random_state == 3
+
+
+def test_lists_with_texts_keep_their_numbers():
+    rows = [[i, "ab"[i % 2]] for i in range(20)]
+    model = PMCNetClassifier(**QUICK).fit(rows, [i % 2 for i in range(20)])
+    assert [column.kind for column in model.encoder_.columns.columns] == ["number", "text"]
+
+
+def test_lazy_frame_is_refused():
+    with pytest.raises(InputError, match=r"X\.collect\(\)"):
+        PMCNetRegressor(**QUICK).fit(pl.DataFrame(numbers(20)[0]).lazy(), numbers(20)[1])
+
+
+def test_module_that_takes_other_rows_is_refused():
+    with pytest.raises(InputError, match=r"does not take 2 rows of shape \(3,\)"):
+        PMCNetRegressor(**QUICK, module=nn.Linear(7, 1)).fit(*numbers(20))
+    with pytest.raises(InputError, match="give module="):
+        PMCNetRegressor(**QUICK).fit(np.ones((9, 1, 4, 4)), np.arange(9.0))
+
+
+@pytest.mark.parametrize("ask", ["predict_draws", "sample_y", "predict_quantiles", "predictive_interval", "thinned"])
+def test_unfitted_model_says_so(ask):
+    with pytest.raises(NotFittedError):
+        getattr(PMCNetRegressor(), ask)(3 if ask == "thinned" else numbers(5)[0])
+
+
+def test_coverage_is_checked_wherever_it_is_given(regressor):
+    for ask in (regressor.predict_interval, regressor.predictive_interval):
+        with pytest.raises(InputError, match=r"Use 0\.95 for 95 %"):
+            ask(numbers(5)[0], 90)
+
+
+def test_validation_rows_count_as_often_as_they_were_given():
+    x, y = numbers(40)
+    weight = np.where(np.arange(40) % 2, 1.0, 3.0)
+    options = {**QUICK, "prior_std": "validation", "method_options": {"n_particles": 16}}
+    weighted = PMCNetRegressor(**options).fit(x, y, sample_weight=weight)
+    repeated = PMCNetRegressor(**options).fit(np.repeat(x, weight.astype(int), 0), np.repeat(y, weight.astype(int)))
+    tripled = PMCNetRegressor(**options).fit(x, y, sample_weight=3 * weight)
+    assert weighted.prior_trials_ == repeated.prior_trials_
+    assert weighted.prior_trials_ != tripled.prior_trials_

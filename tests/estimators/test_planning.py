@@ -5,7 +5,7 @@ import torch
 
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
-from pmcnet.estimators.planning import MOST_PARTICLES, plan, seconds_of
+from pmcnet.estimators.planning import MOST_PARTICLES, gradient_seconds, n_gradients, plan, seconds_of
 
 
 def target(n_rows, n_hidden=16):
@@ -47,3 +47,24 @@ def test_named_method_is_taken_whatever_it_costs():
 def test_given_options_win():
     chosen = plan(target(100), "auto", {"n_particles": 24}, budget="3min", searching=False)
     assert chosen.options.n_particles == 24
+
+
+def test_settings_of_annealed_make_auto_take_it():
+    chosen = plan(target(1_000_000), "auto", {"max_moves": 8}, budget="1s", searching=True)
+    assert (chosen.name, chosen.options.max_moves) == ("annealed", 8)
+    assert "more than the budget of 1 s; its settings were given" in chosen.reason
+
+
+def test_few_particles_are_within_a_small_budget():
+    asked = {"n_particles": 8}
+    cost = 8 * gradient_seconds(target(100), 100) * n_gradients(100)
+    assert "within the budget" in plan(target(100), "auto", asked, budget=1.01 * cost, searching=False).reason
+    assert "more than the budget" in plan(target(100), "auto", asked, budget=0.99 * cost, searching=False).reason
+
+
+def test_auto_takes_what_it_can_just_afford():
+    for n_rows in (50, 333, 1000):
+        per_particle = gradient_seconds(target(n_rows), n_rows) * n_gradients(n_rows)
+        for n_particles in (64, 72, 640):
+            chosen = plan(target(n_rows), "auto", {}, budget=n_particles * per_particle * (1 + 1e-9), searching=False)
+            assert chosen.options.n_particles == n_particles

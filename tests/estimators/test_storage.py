@@ -1,12 +1,18 @@
 """Model files: what is saved comes back, what is damaged is refused in a sentence."""
 
+import contextlib
+import copy
+import functools
+import hashlib
 import json
+import operator
 import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import nn
 
 from estimators.tables import QUICK, classes, numbers
@@ -140,3 +146,48 @@ def test_own_module_is_given_again(tmp_path):
         PMCNetClassifier.load(path)
     loaded = PMCNetClassifier.load(path, module=make)
     assert np.allclose(loaded.predict_proba(x), model.predict_proba(x))
+
+
+ODD = ("x", -1, 0, None, [], {}, 10**12, 1e308, [1, "a"])
+
+
+def places(value, path=()):
+    """Every place in a record, two of each list."""
+    if path:
+        yield path
+    entries = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    for key, item in entries:
+        yield from places(item, (*path, key))
+
+
+def test_odd_values_anywhere_are_refused_in_a_sentence_or_harmless(tmp_path):
+    frame = pd.DataFrame({"city": ["rome", None, "oslo"] * 10, "size": [1.0, np.nan, 3.0] * 10})
+    path = PMCNetClassifier(**QUICK).fit(frame, ["no", "yes", "so"] * 10).save(tmp_path / "m")
+    record = json.loads((path / "model.json").read_text())
+    record["fitted"]["history_"] = []
+    checked_later = {("fitted", "n_features_in_"), *(place for place in places(record) if "feature_names" in place)}
+    for place in set(places(record)) - checked_later:  # those scikit-learn compares with the rows
+        for odd in ODD:
+            changed = copy.deepcopy(record)
+            functools.reduce(operator.getitem, place[:-1], changed)[place[-1]] = odd
+            rewritten(path, **changed)
+            with contextlib.suppress(InputError):
+                assert np.isfinite(PMCNetClassifier.load(path).predict_proba(frame)).all(), (place, odd)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"format": NaN}'])
+def test_json_that_is_none_is_refused(copied, text):
+    (copied / "model.json").write_text(text)
+    with pytest.raises(ModelFileError, match="cannot be read"):
+        PMCNetRegressor.load(copied)
+
+
+def test_networks_that_are_not_finite_are_refused(copied):
+    tensors = load_file(copied / "tensors.safetensors")
+    tensors["theta"][0, 0] = torch.nan
+    save_file(tensors, copied / "tensors.safetensors")
+    record = json.loads((copied / "model.json").read_text())
+    checksum = hashlib.sha256((copied / "tensors.safetensors").read_bytes()).hexdigest()
+    rewritten(copied, tensors=record["tensors"] | {"sha256": checksum})
+    with pytest.raises(ModelFileError, match="not finite"):
+        PMCNetRegressor.load(copied)

@@ -97,3 +97,15 @@ def test_row_of_a_bad_cell_is_that_of_the_table(table):
     frame.loc[36, "x"] = np.inf
     with pytest.raises(InputError, match="row 37"):
         prepare(table(frame))
+
+
+def test_identifier_that_would_leave_no_test_rows_is_refused(table):
+    frame = rows().assign(name=[f"row {i}" for i in range(40)])
+    with pytest.raises(InputError, match=r"in column 'name', .* --drop name .*--test-share 0"):
+        prepare(table(frame))
+    assert len(prepare(replace(table(frame), test_share=0.0)).y_test) == 0
+
+
+def test_texts_of_dates_are_refused(table):
+    with pytest.raises(InputError, match="'day' holds dates"):
+        prepare(table(rows().assign(day=[f"2024-05-{1 + i % 28:02d}" for i in range(40)])))

@@ -26,6 +26,7 @@ from pmcnet.errors import InputError
 State = AnnealedState | PMCState
 
 FORMAT = "pmcnet-state-1"
+_GARBLED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 _TYPES: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (AnnealedState, PMCState, Points, Tuning, Proposals, Full, Diagonal)
 }
@@ -39,10 +40,13 @@ def save_state(state: State, path: str | Path) -> Path:
     tensors: dict[str, Tensor] = {}
     form = _packed(state, "", tensors)
     temporary = path.with_name(path.name + ".part")
-    save_file(tensors, temporary, metadata={"format": FORMAT, "state": json.dumps(form)})
-    with temporary.open("rb") as file:
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+    try:
+        save_file(tensors, temporary, metadata={"format": FORMAT, "state": json.dumps(form)})
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
     return path
 
 
@@ -58,9 +62,9 @@ def load_state(path: str | Path, device: torch.device | None = None) -> State:
                 raise InputError(f"{path} is no checkpoint of this version. Start the run again.")
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         state = _unpacked(json.loads(metadata["state"]), tensors)
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (SafetensorError, OSError, *_GARBLED) as error:
         raise InputError(f"{path} cannot be read as a checkpoint ({error}). Start the run again.") from error
     if not isinstance(state, AnnealedState | PMCState):
         raise InputError(f"{path} holds a {type(state).__name__}, not a state. Start the run again.")

@@ -8,6 +8,8 @@ from torch import Tensor
 MOST_STEPS = 60
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
 """Steps below this many standard deviations of the mixture end the search."""
+TAIL = 1e-4
+"""Levels nearer to 0 or 1 are searched in double precision: in single, a distribution function has no such tails."""
 
 
 class Standard(Protocol):
@@ -52,6 +54,9 @@ def mixture_quantile(
         z: the standard distribution's own quantile.
         standard: F and its density.
     """
+    if min(level, 1 - level) < TAIL and mean.dtype != torch.float64:
+        exact = weight.double() / weight.double().sum()
+        return mixture_quantile(mean.double(), deviation.double(), exact, level, z, standard).to(mean)
     centre = weight @ mean  # (N,)
     spread = (weight @ ((mean - centre).square() + deviation.square())).sqrt()
     tolerance = TOLERANCE.get(mean.dtype, 1e-6) * spread

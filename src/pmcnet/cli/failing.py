@@ -56,8 +56,10 @@ def _plain(error: Exception) -> click.ClickException:
         return Refused(str(error))
     if isinstance(error, PMCNetError):
         return click.ClickException(str(error))
-    if isinstance(error, MemoryError):
-        return click.ClickException("there is not enough memory for this. Give fewer rows or columns.")
+    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):  # torch's
+        return click.ClickException(
+            "there is not enough memory for this. Give fewer rows or columns, or a smaller network."
+        )
     told = " ".join(f"{type(error).__name__}: {error}".split())
     return click.ClickException(f"a failure inside pmcnet ({told}). Run it again with pmcnet --debug to see where.")
 

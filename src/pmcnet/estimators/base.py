@@ -1,9 +1,10 @@
 """What both estimators share: settings, rows in and out, the fit, and what can be read off it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -41,7 +42,7 @@ from pmcnet.estimators.fitting import Companion, Fitting, PriorStd
 from pmcnet.estimators.planning import plan, resolve_device
 from pmcnet.estimators.results import Array, Averaged, Uncertainty
 from pmcnet.estimators.rows import merged
-from pmcnet.methods.registry import NAMES, Value, check_name
+from pmcnet.methods.registry import Value, check_name
 
 PRIORS: dict[str, Callable[[float], Prior]] = {
     "gaussian": GaussianPrior,
@@ -217,13 +218,16 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _raw(self, X: Any, *, reset: bool) -> Any:
         """X after scikit-learn's checks: a DataFrame as it is, anything else as an array."""
+        if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+            raise InputError("X is a lazy frame, whose rows are not there yet. Give X.collect().")
         if hasattr(X, "columns") and hasattr(X, "dtypes"):
             validate_data(self, X, skip_check_array=True, reset=reset)
             if len(X) == 0:
                 raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")
             return X
-        deep = self.module is not None
-        array = check_array(X, dtype=None, ensure_all_finite="allow-nan", allow_nd=deep, estimator=self)
+        array = check_array(X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=self)
+        if array.dtype.kind == "U" and not hasattr(X, "dtype"):  # numpy writes the numbers of such lists as texts
+            array = np.array(X, dtype=object)
         validate_data(
             self, array if array.ndim == 2 else array.reshape(len(array), -1), skip_check_array=True, reset=reset
         )
@@ -259,17 +263,16 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_settings(self) -> None:
         if self.method != "auto":
             check_name(self.method)
-        elif self.method_options and not set(self.method_options) <= {"n_particles", "ess_fraction", "n_moves"}:
-            raise InputError(f"method_options go with a named method; choose one of {', '.join(NAMES)}.")
         if isinstance(self.prior_std, str):
             if self.prior_std not in ("auto", "evidence", "validation"):
                 raise InputError(f"prior_std must be auto, evidence, validation or a number; got {self.prior_std!r}.")
-        elif not 0 < self.prior_std < np.inf:
+        elif not (isinstance(self.prior_std, Real) and 0 < self.prior_std < np.inf):
             raise InputError(f"prior_std must be a positive number, a standard deviation; got {self.prior_std}.")
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
         if self.feature_scaling not in SCALINGS:
             raise InputError(f"feature_scaling must be one of {', '.join(SCALINGS)}; got {self.feature_scaling!r}.")
-        sizes = list(self.hidden_layer_sizes)
-        if not all(isinstance(size, int | np.integer) and size > 0 for size in sizes):
+        sizes = self.hidden_layer_sizes
+        whole = isinstance(sizes, Iterable) and all(isinstance(size, int | np.integer) for size in sizes)
+        if not (whole and all(size > 0 for size in sizes)):
             raise InputError(f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}.")

@@ -39,8 +39,13 @@ def network_for(
         )
     network = ModuleNetwork(module)
     theta = network.initial()[None]
-    with torch.no_grad():
-        shown = network(theta, torch.zeros(2, *shape, dtype=theta.dtype, device=theta.device)).shape
+    try:
+        with torch.no_grad():
+            shown = network(theta, torch.zeros(2, *shape, dtype=theta.dtype, device=theta.device)).shape
+    except InputError:
+        raise
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"the module does not take 2 rows of shape {shape} ({error}). Fit it to them.") from error
     if shown[1:] != (2, n_outputs):
         raise InputError(
             f"the module must return {n_outputs} output(s) per row, an array (N, {n_outputs}); for 2 rows it returned "

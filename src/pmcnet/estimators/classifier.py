@@ -51,8 +51,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             y: classes of any type (N,).
             sample_weight: how often each row counts (N,).
         """
-        labels = column_or_1d(_labels(y), warn=True)
-        assert_all_finite(labels, input_name="y")
+        labels = _labels(y)
         check_classification_targets(labels)
         weight = checked_weight(sample_weight, labels)
         self.classes_ = np.unique(labels[weight > 0])
@@ -80,10 +79,26 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         return Bernoulli() if len(self.classes_) == 2 else Categorical(len(self.classes_))
 
 
-def _labels(y: Any) -> Any:
-    """Y as an array; None becomes scikit-learn's own complaint."""
+def _labels(y: Any) -> NDArray[Any]:
+    """Y as an array of one type (N,) without missing values."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
-    if hasattr(y, "to_numpy"):
-        return y.to_numpy()
-    return y
+    given = y.to_numpy() if hasattr(y, "to_numpy") else y
+    labels: NDArray[Any] = column_or_1d(given, warn=True)
+    if labels.dtype.kind == "U" and not isinstance(given, np.ndarray):
+        objects = column_or_1d(np.array(given, dtype=object))
+        labels = labels if all(isinstance(label, str) for label in objects) else objects  # numpy writes 1 as "1"
+    if labels.dtype != object:
+        assert_all_finite(labels, input_name="y")
+        return labels
+    from pandas import isna  # type: ignore[import-untyped]  # slow to import, and plain arrays do without
+
+    missing = np.flatnonzero(isna(labels))
+    if len(missing):
+        raise InputError(
+            f"Input y contains NaN or another missing value in {len(missing)} of {len(labels)} rows, first in row "
+            f"{missing[0] + 1}. Fill those rows in or drop them."
+        )
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise InputError("y mixes texts with other labels; classes must be of one type. Turn all of them into texts.")
+    return labels

@@ -6,7 +6,9 @@ equal rows of the table are equal rows of it.
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +52,7 @@ class Columns:
         values = _by_column(x)
         if not values:
             raise InputError("the table has 0 feature(s) (columns); at least one is needed.")
-        return cls(tuple(_describe(name, column) for name, column in values))
+        return cls(tuple(map(_describe, values)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -67,28 +69,54 @@ class Columns:
         values = _by_column(x)
         if len(values) != len(self.columns):
             raise InputError(f"the table must have the {len(self.columns)} columns of training; got {len(values)}.")
-        parts = [_numbers(column, given, first_row) for column, (_, given) in zip(self.columns, values, strict=True)]
+        parts = [_numbers(column, given.values, first_row) for column, given in zip(self.columns, values, strict=True)]
         return np.column_stack(parts)
 
 
-def _by_column(x: Any) -> list[tuple[str, NDArray[Any]]]:
-    """Names and values of each column; values are float64, or texts with None where missing."""
+def are_dates(values: NDArray[Any]) -> bool:
+    """Whether all are dates, times, spans of time or texts like 2024-05-31 or 2024-05-31T12:00; none is missing."""
+    if values.dtype.kind in "biufMm":
+        return values.dtype.kind in "Mm"
+    return len(values) > 0 and all(map(_is_date, values.tolist()))
+
+
+def _is_date(value: Any) -> bool:
+    if not isinstance(value, str):
+        return isinstance(value, timedelta) or hasattr(value, "strftime")
+    if len(value) < 8 or "-" not in value[4:]:
+        return False
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+class _Given(NamedTuple):
+    """A column as it was given: float64, or texts with None where missing; and whether it was declared a category."""
+
+    name: str
+    values: NDArray[Any]
+    declared: bool = False
+
+
+def _by_column(x: Any) -> list[_Given]:
     if isinstance(x, np.ndarray):
         if x.dtype.kind in "biuf":
             matrix = x.astype(np.float64)
-            return [(f"column {i}", matrix[:, i]) for i in range(matrix.shape[1])]
-        return [(f"column {i}", _typed(f"column {i}", x[:, i])) for i in range(x.shape[1])]
+            return [_Given(f"column {i}", matrix[:, i]) for i in range(matrix.shape[1])]
+        return [_Given(f"column {i}", _typed(f"column {i}", x[:, i])) for i in range(x.shape[1])]
     names = [str(name) for name in x.columns]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(f"column names must differ; {', '.join(repeated)} comes more than once. Rename one of them.")
-    return [(name, _typed(name, _array(x[key]))) for name, key in zip(names, x.columns, strict=True)]
+    given = [(name, x[key]) for name, key in zip(names, x.columns, strict=True)]
+    return [_Given(name, _typed(name, np.asarray(c.to_numpy())), _is_category(c.dtype)) for name, c in given]
 
 
-def _array(column: Any) -> NDArray[Any]:
-    """A pandas or polars column as an array, without losing missing values."""
-    array: NDArray[Any] = np.asarray(column.to_numpy())
-    return array
+def _is_category(dtype: Any) -> bool:
+    """Whether a dtype of pandas or polars declares a category."""
+    return str(dtype).startswith(("category", "Categorical", "Enum"))
 
 
 def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
@@ -96,13 +124,17 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "biuf":
         return array.astype(np.float64)
     if array.dtype.kind in "Mm":
-        raise InputError(f"column {name!r} holds dates. Turn them into numbers first, e.g. days since the first.")
+        raise _dates(name)
+    if array.dtype.kind == "c":
+        raise InputError(f"column {name!r} holds complex numbers. Give real and imaginary parts as two columns.")
     from pandas import isna  # type: ignore[import-untyped]  # slow to import, and plain arrays do without
 
     values = array.astype(object)
     missing = np.asarray(isna(values), dtype=bool)
     present = values[~missing]
-    if all(isinstance(value, int | float | np.number | np.bool_) for value in present):
+    if len(present) and not isinstance(present[0], str) and are_dates(present):  # texts: by their levels
+        raise _dates(name)
+    if all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in present):
         numbers = np.full(len(values), np.nan)
         numbers[~missing] = present.astype(np.float64)
         return numbers
@@ -114,11 +146,33 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     return texts
 
 
-def _describe(name: str, values: NDArray[Any]) -> Column:
-    if values.dtype != object:
+def _dates(name: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds dates. Turn them into numbers first, e.g. days since the first, or drop the column."
+    )
+
+
+def _describe(given: _Given) -> Column:
+    name, values, declared = given
+    if values.dtype != object and not declared:
         return Column(name, "number")
-    present = values[[value is not None for value in values]]
+    texts = _as_texts(values)
+    present = texts[[text is not None for text in texts]]
     levels = tuple(sorted(set(present)))
+    if not declared:
+        _check_levels(name, texts, levels)
+    if len(levels) > MAX_LEVELS:
+        raise InputError(
+            f"column {name!r} has {len(levels)} different texts; at most {MAX_LEVELS} make a category. Drop it if it "
+            "is an identifier, or group its values."
+        )
+    return Column(name, "text", levels)
+
+
+def _check_levels(name: str, texts: NDArray[Any], levels: tuple[str, ...]) -> None:
+    """Refuse texts that stand for numbers or dates."""
+    if are_dates(np.array(levels, dtype=object)):
+        raise _dates(name)
     numeric = [level for level in levels if _is_number(level)]
     if len(levels) == len(numeric) > 2:
         raise InputError(
@@ -126,17 +180,11 @@ def _describe(name: str, values: NDArray[Any]) -> Column:
         )
     if len(numeric) > len(levels) / 2 and len(levels) > 2:
         culprit = next(level for level in levels if not _is_number(level))
-        row = int(np.flatnonzero(values == culprit)[0]) + 1
+        row = int(np.flatnonzero(texts == culprit)[0]) + 1
         raise InputError(
             f"column {name!r} holds numbers but also texts such as {culprit!r} (row {row}). Correct those cells, leave "
             "them empty for missing, or drop the column."
         )
-    if len(levels) > MAX_LEVELS:
-        raise InputError(
-            f"column {name!r} has {len(levels)} different texts; at most {MAX_LEVELS} make a category. Drop it if it "
-            "is an identifier, or group its values."
-        )
-    return Column(name, "text", levels)
 
 
 def _is_number(text: str) -> bool:
@@ -151,11 +199,7 @@ def _numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
     """One column as numbers (N,)."""
     if column.kind == "number":
         return _only_numbers(column, values, first_row)
-    texts = values
-    if values.dtype != object:  # a chunk whose levels look like numbers, or are all missing
-        texts = np.empty(len(values), dtype=object)
-        present = ~np.isnan(values)
-        texts[present] = [_plain(value) for value in values[present]]
+    texts = _as_texts(values)
     missing = np.array([text is None for text in texts], dtype=bool)
     codes = np.full(len(texts), np.nan)
     if not missing.all():
@@ -197,6 +241,16 @@ def _only_numbers(column: Column, values: NDArray[Any], first_row: int) -> Matri
             "leave it empty for missing."
         )
     return values
+
+
+def _as_texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Texts as they are; numbers, of a category or of a chunk whose levels look like numbers, as they are written."""
+    if values.dtype == object:
+        return values
+    texts = np.empty(len(values), dtype=object)
+    present = ~np.isnan(values)
+    texts[present] = [_plain(value) for value in values[present]]
+    return texts
 
 
 def _plain(value: float) -> str:

@@ -16,6 +16,8 @@ from pmcnet.estimators.columns import Column, Columns, Matrix
 
 Scaling = Literal["columns", "common", "none"]
 SCALINGS = ("columns", "common", "none")
+FARTHEST = 1e15
+"""Inputs beyond this are refused: networks in single precision would overflow on them."""
 
 
 class Encoder(Protocol):
@@ -90,7 +92,15 @@ class TableEncoder:
     def encode(self, rows: Matrix) -> Matrix:
         """Numbers (N, d) -> inputs (N, n_inputs)."""
         missing = np.isnan(rows)
+        numbers = [i for i, share in enumerate(self.shares) if not share]
         scaled = np.where(missing, 0.0, (rows - self.mean) / self.std)
+        far = np.argwhere(~(np.abs(scaled[:, numbers]) <= FARTHEST))
+        if len(far):
+            row, column = far[0][0], numbers[far[0][1]]
+            raise InputError(
+                f"column {self.columns.names[column]!r} has {rows[row, column]:g} in row {row + 1}, after scaling "
+                f"beyond {FARTHEST:g} and too large for the network. Correct it, leave it empty, or scale the column."
+            )
         parts: list[Matrix] = []
         for i, share in enumerate(self.shares):
             if share:
@@ -120,7 +130,11 @@ class TableEncoder:
         flagged = np.array(state["flagged"], dtype=bool)
         if not len(columns.columns) == len(mean) == len(std) == len(shares) == len(flagged):
             raise InputError("the encoder's columns do not belong together.")
-        return cls(columns, mean, std, shares, flagged)
+        for column, share in zip(columns.columns, shares, strict=True):
+            texts = column.kind == "text" and all(isinstance(level, str) for level in column.levels)
+            if len(share) != len(column.levels) or bool(share) != texts or column.kind not in ("number", "text"):
+                raise InputError(f"the levels of the encoder's column {column.name!r} do not belong together.")
+        return cls(columns, *_checked(mean, std), shares, flagged)
 
 
 @dataclass(frozen=True)
@@ -159,7 +173,10 @@ class ImageEncoder:
     def encode(self, rows: Matrix) -> Matrix:
         """(x - mean) / std, by channel."""
         axes = (len(self.mean), *(1 for _ in self.shape[1:]))
-        return (rows - self.mean.reshape(axes)) / self.std.reshape(axes)
+        scaled = (rows - self.mean.reshape(axes)) / self.std.reshape(axes)
+        if not (np.abs(scaled) <= FARTHEST).all():
+            raise InputError(f"images must be finite, and after scaling within {FARTHEST:g}. Leave the others out.")
+        return scaled
 
     def state(self) -> dict[str, Any]:
         """Everything learned."""
@@ -168,7 +185,8 @@ class ImageEncoder:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The encoder that gave this state."""
-        return cls(tuple(state["shape"]), np.array(state["mean"]), np.array(state["std"]))
+        mean, std = np.array(state["mean"], dtype=np.float64), np.array(state["std"], dtype=np.float64)
+        return cls(tuple(state["shape"]), *_checked(mean, std))
 
 
 def encoder_from(state: Mapping[str, Any]) -> Encoder:
@@ -179,12 +197,21 @@ def encoder_from(state: Mapping[str, Any]) -> Encoder:
     return kinds[state["kind"]].from_state(state)
 
 
+def _checked(mean: Matrix, std: Matrix) -> tuple[Matrix, Matrix]:
+    """The same, after checking that they can be divided by."""
+    if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()):
+        raise InputError("the encoder's averages must be finite and its standard deviations positive.")
+    return mean, std
+
+
 def _moments(rows: Matrix, weight: Matrix) -> tuple[Matrix, Matrix]:
     """Weighted mean and standard deviation of each column (d,), missing values left out; std 1 where nothing varies."""
     known = np.where(weight > 0, rows, 0.0)
-    total = weight.sum(0)
+    unit = np.ldexp(1.0, np.frexp(np.abs(known).max(0))[1] - 1)  # powers of 2, so that squares stay in range
+    known, total = known / unit, weight.sum(0)
     mean = (weight * known).sum(0) / total
-    std = np.sqrt((weight * np.square(known - mean)).sum(0) / total)
+    std = unit * np.sqrt((weight * np.square(known - mean)).sum(0) / total)
+    mean = unit * mean
     low = np.where(weight > 0, rows, np.inf).min(0)
     constant = low == np.where(weight > 0, rows, -np.inf).max(0)  # rounding must not make a constant vary
     return np.where(constant, low, mean), np.where(constant | (std == 0), 1.0, std)

@@ -16,6 +16,7 @@ from pmcnet.methods.training import Trained
 
 PriorStd = float | Literal["auto", "evidence", "validation"]
 Rows = tuple[Tensor, Tensor]
+Weight = Tensor | None
 
 VALIDATION_SHARE = 0.2
 LEAST_VALIDATED = 20
@@ -90,9 +91,11 @@ class Fitting:
             trials = [trial._asdict() for trial in found.trials]
             target = replace(target, prior=target.prior.rescaled(found.sigma))
         elif how == "validation":
-            training, validation = self._held_out(target)
+            training, validation, counts = self._held_out(target)
             fit = AnnealedMethod(sampler=searcher).fit
-            target, trials = self._validated(target, training, validation, lambda t: fit(t, seed=self.seed).posterior)
+            target, trials = self._validated(
+                target, training, validation, counts, lambda t: fit(t, seed=self.seed).posterior
+            )
         state = self.companion.settled(self.plan, target.prior.sigma)
         if not isinstance(state, ais.AnnealedState | None):
             raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
@@ -103,9 +106,9 @@ class Fitting:
     def _pmc(self, method: PMCMethod, target: BayesianTarget) -> Outcome:
         self._refuse_evidence()
         trials: list[dict[str, float]] = []
-        training, validation = target, None
+        training, validation, counts = target, None, None
         if len(target.x) >= LEAST_VALIDATED:
-            training, validation = self._held_out(target)
+            training, validation, counts = self._held_out(target)
         self.companion.stage(f"training {method.n_proposals} networks to start from")
         loc = method.start(
             training, method.n_proposals, seed=self.seed, validation=validation, progress=self.companion.epoch
@@ -119,7 +122,7 @@ class Fitting:
         if isinstance(self.prior_std, str) and validation is not None:
             shorter = replace(started, n_steps=min(_SEARCH_STEPS, method.n_steps))
             training, trials = self._validated(
-                training, training, validation, lambda t: shorter.fit(t, seed=self.seed).posterior
+                training, training, validation, counts, lambda t: shorter.fit(t, seed=self.seed).posterior
             )
         state = self.companion.settled(self.plan, training.prior.sigma)
         if not isinstance(state, ais.PMCState | None):
@@ -133,11 +136,11 @@ class Fitting:
         self._refuse_evidence()
         trials: list[dict[str, float]] = []
         validated = len(target.x) >= LEAST_VALIDATED
-        training, validation = self._held_out(target) if validated else (target, None)
+        training, validation, _ = self._held_out(target) if validated else (target, None, None)
         if isinstance(self.prior_std, str) and method.has_prior and (validated or self.prior_std == "validation"):
-            training, rows = self._held_out(target)
+            training, rows, counts = self._held_out(target)
             target, trials = self._validated(
-                target, training, rows, lambda t: method.fit(t, seed=self.seed, validation=rows).posterior
+                target, training, rows, counts, lambda t: method.fit(t, seed=self.seed, validation=rows).posterior
             )
             training = replace(training, prior=target.prior)
         self.companion.settled(self.plan, target.prior.sigma)
@@ -158,8 +161,8 @@ class Fitting:
                 "chosen. Use prior_std='validation' or a number."
             )
 
-    def _held_out(self, target: BayesianTarget) -> tuple[BayesianTarget, Rows]:
-        """Training rows and validation rows: the rows are in random order, so the last ones serve."""
+    def _held_out(self, target: BayesianTarget) -> tuple[BayesianTarget, Rows, Weight]:
+        """Training rows, validation rows and how often these count: the order is random, so the last ones serve."""
         if len(target.x) < LEAST_VALIDATED:
             raise InputError(
                 f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got {len(target.x)}. "
@@ -167,17 +170,19 @@ class Fitting:
             )
         n_training = len(target.x) - round(VALIDATION_SHARE * len(target.x))
         training = replace(target.at(slice(0, n_training)), n_batches=min(target.n_batches, n_training))
-        return training, (target.x[n_training:], target.y[n_training:])
+        counts = None if target.weight is None else target.weight[n_training:]
+        return training, (target.x[n_training:], target.y[n_training:]), counts
 
     def _validated(
         self,
         target: BayesianTarget,
         training: BayesianTarget,
         validation: Rows,
+        counts: Weight,
         fit: Callable[[BayesianTarget], ParticlePosterior],
     ) -> tuple[BayesianTarget, list[dict[str, float]]]:
         self.companion.stage("searching the prior's scale on validation rows")
-        found = tune.validation_prior(training, fit, validation, progress=self._tell_validation)
+        found = tune.validation_prior(training, fit, validation, weight=counts, progress=self._tell_validation)
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
         return replace(target, prior=target.prior.rescaled(found.best)), trials
 

@@ -80,8 +80,9 @@ def plan(
 
     Args:
         target: of the training rows.
-        method: a name, or "auto" for annealed where its estimated cost fits the budget and pmcnet-light elsewhere.
-        given: settings of the method.
+        method: a name, or "auto" for annealed where its estimated cost fits the budget or settings of it are given,
+            and pmcnet-light elsewhere.
+        given: settings of the method; those of annealed for "auto".
         budget: what "auto" may spend, in estimated time.
         searching: whether the prior's scale is to be searched as well.
     """
@@ -92,29 +93,24 @@ def plan(
     per_particle = gradient_seconds(target, n_rows) * n_gradients(n_rows)
     small = min(n_rows, SEARCH_ROWS)
     search = N_TRIALS * N_SEARCH * gradient_seconds(target, small) * n_gradients(small) if searching else 0.0
-    affordable = int((limit - search) / per_particle) // 8 * 8
-    n_particles = min(max(affordable, LEAST_PARTICLES), MOST_PARTICLES)
-    settings = dict(given)
-    if method == "annealed":
-        settings.setdefault("n_particles", n_particles)
-        return Plan("annealed", options("annealed", settings, n_rows), "annealed was asked for.")
-    size = f"{target.dim} parameters on {n_rows} rows"
-    if affordable < LEAST_PARTICLES:
-        needed = search + LEAST_PARTICLES * per_particle
-        why = (
-            f"an annealed run of {size} would take about {needed / 60:.0f} min with {LEAST_PARTICLES} particles, more "
-            f"than the budget of {limit / 60:.3g} min, so pmcnet-light was used; raise the budget for annealed."
-        )
-        return Plan("pmcnet-light", options("pmcnet-light", given, n_rows), why)
-    settings.setdefault("n_particles", n_particles)
-    chosen = options("annealed", settings, n_rows)
+    affordable = (limit - search) / per_particle  # particles
+    n_particles = min(max(int(affordable) // 8 * 8, LEAST_PARTICLES), MOST_PARTICLES)
+    chosen = options("annealed", {"n_particles": n_particles, **given}, n_rows)
     assert isinstance(chosen, AnnealedOptions)
-    cost = search + chosen.n_particles * per_particle
+    if method == "annealed":
+        return Plan("annealed", chosen, "annealed was asked for.")
+    run = f"an annealed run of {target.dim} parameters on {n_rows} rows with {chosen.n_particles} particles"
+    cost = _span(search + chosen.n_particles * per_particle)
+    if chosen.n_particles <= affordable:
+        return Plan("annealed", chosen, f"{run} should take about {cost}, within the budget of {_span(limit)}.")
+    if given:
+        why = f"{run} should take about {cost}, more than the budget of {_span(limit)}; its settings were given."
+        return Plan("annealed", chosen, why)
     why = (
-        f"an annealed run of {size} with {chosen.n_particles} particles should take about {_span(cost)}, within the "
-        f"budget of {_span(limit)}."
+        f"{run} would take about {cost}, more than the budget of {_span(limit)}, so pmcnet-light was used; raise the "
+        "budget for annealed."
     )
-    return Plan("annealed", chosen, why)
+    return Plan("pmcnet-light", options("pmcnet-light", {}, n_rows), why)
 
 
 def resolve_device(name: str) -> torch.device:
@@ -130,4 +126,6 @@ def resolve_device(name: str) -> torch.device:
 
 
 def _span(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    if seconds < 100:
+        return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1g} s"
+    return f"{seconds / 60:.0f} min"

@@ -1,6 +1,7 @@
 """Bayesian regression with a neural network, the scikit-learn way."""
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -13,12 +14,15 @@ from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.building import ModuleSource
+from pmcnet.estimators.columns import are_dates
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fitting import PriorStd
 from pmcnet.estimators.results import Array, Averaged
 from pmcnet.estimators.rows import checked_weight
 from pmcnet.methods.registry import Value
 from pmcnet.rng import check_seed, stream
+
+_LARGEST = 1e100
 
 
 class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
@@ -89,7 +93,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             y: one number per row (N,).
             sample_weight: how often each row counts (N,).
         """
-        if self.noise != "learn" and not (isinstance(self.noise, int | float) and 0 < self.noise < np.inf):
+        if self.noise != "learn" and not (isinstance(self.noise, Real) and 0 < self.noise < np.inf):
             raise InputError(
                 f'noise must be "learn" or a positive standard deviation in units of y; got {self.noise!r}.'
             )
@@ -110,14 +114,11 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             X: rows.
             coverage: between 0 and 1.
         """
-        if not 0 < coverage < 1:
-            raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
-        return self.predict_quantiles(X, [(1 - coverage) / 2, (1 + coverage) / 2])
+        return self.predict_quantiles(X, _ends(coverage))
 
     def predictive_interval(self, X: Any, coverage: float = 0.95) -> tuple[Averaged, Array]:
         """`predictive` and `predict_interval` from one pass over the posterior."""
-        levels = [(1 - coverage) / 2, (1 + coverage) / 2]
-        found, quantiles = self._posterior().predict_with_quantiles(self._inputs(X), levels)
+        found, quantiles = self._posterior().predict_with_quantiles(self._inputs(X), _ends(coverage))
         return self._in_units(found), self.y_mean_ + self.y_std_ * quantiles.mT.double().cpu().numpy()
 
     def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
@@ -128,7 +129,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
         """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N)."""
-        return self.y_mean_ + self.y_std_ * self._draws(X, n_passes, random_state)[..., 0]
+        draws = self._draws(X, n_passes, random_state)[..., 0]
+        return np.asarray(self.y_mean_ + self.y_std_ * draws)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int = 0) -> Array:
         """Draws of y itself, noise included, each from a network drawn by its weight: (N, n_samples)."""
@@ -164,17 +166,36 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         return self.y_mean_
 
     def _response(self, y: Array, weight: Array) -> Array:
+        half_range = float(y.max() / 2 - y.min() / 2)
+        if half_range > 0 and not 1 / _LARGEST < half_range < _LARGEST:
+            raise InputError(
+                f"y varies by {2 * half_range:.3g}; its square would leave double precision. Give y in other units."
+            )
         self.y_mean_ = float(np.average(y, weights=weight))
         deviation = float(np.sqrt(np.average(np.square(y - self.y_mean_), weights=weight)))
-        self.y_std_ = deviation if y.min() < y.max() and deviation > 0 else 1.0
+        self.y_std_ = deviation if half_range > 0 else 1.0
         return (y - self.y_mean_) / self.y_std_
+
+
+def _ends(coverage: float) -> list[float]:
+    """The levels between which a central interval lies."""
+    if not 0 < coverage < 1:
+        raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
+    return [(1 - coverage) / 2, (1 + coverage) / 2]
 
 
 def _response(y: Any) -> Array:
     """Y as finite numbers (N,)."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
-    array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if are_dates(np.asarray(y).ravel()):
+        raise InputError("y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the first.")
+    try:
+        array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise InputError(f"y must be numbers ({error}). For classes use PMCNetClassifier.") from error
     if array.ndim > 1 and array.shape[1] > 1:
         raise InputError(f"y must be one number per row, (N,); got {array.shape}. Fit one model for each column of y.")
     return np.asarray(column_or_1d(array, warn=True), dtype=np.float64)

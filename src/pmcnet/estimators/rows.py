@@ -36,7 +36,7 @@ def merged(x: Matrix, y: NDArray[np.float64], weight: NDArray[np.float64], seed:
     if x.ndim > 2:  # equal images are rare and comparing them is dear
         order = stream(seed, _ORDER_STEP, 0).host.permutation(len(x))
         return TrainingRows(x[order], y[order], weight[order])
-    flat = np.column_stack([x.reshape(len(x), -1), y])
+    flat = np.column_stack([x, y])
     keyed = np.where(np.isnan(flat), np.inf, flat)  # infinities are refused before, so missing values can take it
     _, first, index = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     total = np.zeros(len(first))

@@ -10,9 +10,11 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import torch
 
 from pmcnet import __version__
@@ -91,7 +93,7 @@ def _put(folder: Path, path: Path) -> None:
 def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
     settings = {k: v for k, v in model.get_params(deep=False).items() if k not in ("module", "random_state")}
     seed = model.random_state
-    settings["random_state"] = int(seed) if isinstance(seed, int) else None
+    settings["random_state"] = int(seed) if isinstance(seed, Integral) else None
     likelihood = model.posterior_.likelihood
     own = {"classes": labels_to_plain(model.classes_)} if hasattr(model, "classes_") else {}
     if hasattr(model, "y_mean_"):
@@ -127,12 +129,13 @@ def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON of a model folder, after checking that it is one, is whole and is not from a newer version."""
     file = Path(path) / JSON_NAME
     if not file.is_file():
-        raise ModelFileError(f"{path} is no pmcnet model: it has no {JSON_NAME}. Give the folder that save() wrote.")
+        why = f"it has no {JSON_NAME}" if file.parent.is_dir() else f"there is no such folder, so it has no {JSON_NAME}"
+        raise ModelFileError(f"{path} is no pmcnet model: {why}. Give the folder that save() wrote.")
     try:
         if file.stat().st_size > MOST_JSON:
             raise ModelFileError(f"{file} is larger than any model's {JSON_NAME}; it is refused unread.")
-        record = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
+    except (OSError, RecursionError, ValueError) as error:
         if isinstance(error, ModelFileError):
             raise
         raise ModelFileError(f"{file} cannot be read ({error}). It is damaged or truncated: save again.") from error
@@ -149,16 +152,22 @@ def read_record(path: str | Path) -> dict[str, Any]:
     return record
 
 
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
+
+
 def load(cls: type[E], path: str | Path, *, module: "ModuleSource" = None, device: str = "auto") -> E:
     """Read a model of the given class."""
     record = read_record(path)
-    if record["kind"] != cls.__name__:
-        raise ModelFileError(f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load.")
-    if record["own_module"] and module is None:
-        raise ModelFileError(f"{path} has a network of its own, which files do not hold. Pass module= again.")
     try:
+        if record["kind"] != cls.__name__:
+            raise ModelFileError(f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load.")
+        if record["own_module"] and module is None:
+            raise ModelFileError(f"{path} has a network of its own, which files do not hold. Pass module= again.")
         return _restored(cls, record, Path(path), module, device)
-    except (KeyError, TypeError, AttributeError) as error:
+    except InputError:
+        raise
+    except (AttributeError, IndexError, KeyError, OverflowError, RuntimeError, TypeError, ValueError) as error:
         raise ModelFileError(f"{path} lacks or garbles {error}. It was not written by pmcnet: save again.") from error
 
 
@@ -172,11 +181,18 @@ def _restored(cls: type[E], record: dict[str, Any], path: Path, module: "ModuleS
         model.classes_ = labels_from_plain(record["classes"])
     if "y_mean" in record:
         model.y_mean_, model.y_std_ = float(record["y_mean"]), float(record["y_std"])
-    if record["feature_names"] is not None:
-        import numpy as np
-
-        model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+    names = record["feature_names"]
+    if names is not None:
+        if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
+            raise ModelFileError(
+                f"{path} has other feature names than its {model.n_features_in_!r} columns. Save again."
+            )
+        model.feature_names_in_ = np.array(names, dtype=object)
     likelihood = _likelihood(record["likelihood"])
+    if "classes" in record and len(model.classes_) != max(2, likelihood.n_outputs):
+        raise ModelFileError(
+            f"{path} has {len(model.classes_)} classes for {likelihood.n_outputs} outputs. Save again."
+        )
     network = model._network(likelihood.n_outputs)
     layout = [[p.name, list(p.shape)] for p in network.layout]
     if layout != record["layout"]:
@@ -232,8 +248,10 @@ def _tensors(path: Path, described: Mapping[str, Any], dim: int) -> dict[str, to
     if shapes != {name: value for name, value in described.items() if name != "sha256"}:
         raise ModelFileError(f"{file} holds other tensors than {JSON_NAME} says. Save again.")
     theta, log_weight = tensors["theta"], tensors["log_weight"]
-    if theta.ndim != 2 or theta.shape[1] != dim or log_weight.shape != theta.shape[:1]:
+    if theta.ndim != 2 or not len(theta) or theta.shape[1] != dim or log_weight.shape != theta.shape[:1]:
         raise ModelFileError(f"{file} has theta {tuple(theta.shape)}; the network needs (n_draws, {dim}).")
+    if not (theta.is_floating_point() and theta.isfinite().all()) or log_weight.isnan().any():
+        raise ModelFileError(f"{file} holds networks that are not finite numbers. Fit again.")
     return tensors
 
 

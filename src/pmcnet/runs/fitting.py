@@ -23,6 +23,8 @@ from pmcnet.runs.record import metrics_record, report_record
 from pmcnet.runs.scoring import COVERAGE, Model, Record, Scored, score
 from pmcnet.runs.settings import RunSettings, config_text, read_config
 
+_CHOSEN = ("method_reason", "asked_method", "asked_prior_std")  # in [provenance]
+
 
 class Finished(NamedTuple):
     """The folder of a finished run, its model and its two records."""
@@ -51,7 +53,7 @@ def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str 
     model = unfitted(prepared.settings, prepared.task)
     folder = RunFolder.create(out)
     try:
-        return _run(model, prepared, folder, shown, None)
+        return _run(model, prepared, folder, shown, None, {})
     except RunInterrupted:
         raise
     except BaseException as error:
@@ -77,7 +79,8 @@ def resume_run(path: Path, *, shown: Shown) -> Finished:
         _truncate(folder.history, state.step)
     else:
         folder.history.unlink(missing_ok=True)
-    return _run(model, prepared, folder, shown, state)
+    told = {key: provenance[key] for key in _CHOSEN if provenance.get(key)}
+    return _run(model, prepared, folder, shown, state, told)
 
 
 def _truncate(history: Path, n_steps: int) -> None:
@@ -87,7 +90,15 @@ def _truncate(history: Path, n_steps: int) -> None:
         write_text(history, "".join(line + "\n" for line in lines))
 
 
-def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, state: ais.State | None) -> Finished:
+def _run(
+    model: Model,
+    prepared: Prepared,
+    folder: RunFolder,
+    shown: Shown,
+    state: ais.State | None,
+    told: dict[str, Any],
+) -> Finished:
+    """Fit, score and write; `told` is what an interrupted run noted of how its method was chosen."""
     asked = prepared.settings
     settled = [asked]
 
@@ -96,11 +107,11 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, stat
         settled[0] = replace(
             asked, method=plan.name, method_options=dict(vars(plan.options)), prior_std=prior_std, device=device
         )
-        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked)))
+        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked) | told))
 
     for remark in prepared.remarks:
         shown.stage(remark)
-    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked)))
+    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked) | told))
     start = time.monotonic()
     companion = RunCompanion(folder, shown, when_settled, state)
     model._companion = companion
@@ -108,6 +119,7 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, stat
         model.fit(prepared.x_train, prepared.y_train)
         seconds = time.monotonic() - start
         companion.save()
+        model.method_reason_ = told.get("method_reason", model.method_reason_)
         if state is not None:
             model.history_ = read_lines(folder.history)
         return _finish(model, prepared, settled[0], folder, seconds)

@@ -170,9 +170,19 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Columns as a CSV file has them: measured numbers with 8 digits, classes as they are."""
+    """Columns as a CSV file has them: classes as they are, measured numbers with 8 digits.
+
+    Numbers that are large beside their standard deviation get as many digits more as it takes to tell them apart.
+    """
+    digits = dict.fromkeys(columns, 8)
+    if "std" in columns and len(columns["std"]):
+        size, deviation = np.abs(columns["prediction"]).max(), columns["std"].min()
+        more = int(np.log10(max(size / deviation, 1.0))) if deviation > 0 else 0
+        digits |= dict.fromkeys(("prediction", "lower", "upper"), min(8 + more, 17))
     return {
-        name: values if name == "prediction" and values.dtype.kind != "f" else [f"{value:.8g}" for value in values]
+        name: values
+        if name == "prediction" and values.dtype.kind != "f"
+        else [f"{value:.{digits[name]}g}" for value in values]
         for name, values in columns.items()
     }
 

@@ -141,14 +141,19 @@ def _with_all_seen(
 
     A model cannot predict for what it never saw, so such rows could not be tested on.
     """
-    strange = np.zeros(len(test), dtype=bool)
-    if task == "classification":
-        strange |= ~np.isin(y[test], y[train])
+    unseen = np.zeros((len(test), len(columns.columns)), dtype=bool)
     for i, column in enumerate(columns.columns):
         known, asked = numbers[train, i], numbers[test, i]
         if column.kind == "text" or np.isnan(known).all():
-            strange |= ~np.isnan(asked) & ~np.isin(asked, known)
+            unseen[:, i] = ~np.isnan(asked) & ~np.isin(asked, known)
+    strange = unseen.any(1) if task == "regression" else unseen.any(1) | ~np.isin(y[test], y[train])
     if not strange.any():
         return train, test, ""
+    if strange.all() and unseen.any():
+        name = columns.names[int(unseen.sum(0).argmax())]
+        raise InputError(
+            f"each row that was to be tested has a text that no other row has, most of them in column {name!r}, so "
+            f"none can be predicted. Leave it out with --drop {name} if it is an identifier, or use --test-share 0."
+        )
     remark = f"{int(strange.sum())} rows with classes or texts that no other rows have were taken for training."
     return np.sort(np.concatenate([train, test[strange]])), test[~strange], remark

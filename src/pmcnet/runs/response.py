@@ -1,12 +1,12 @@
 """The target column: numbers to predict or classes, checked before anything is fitted."""
 
-from datetime import datetime
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.errors import InputError
+from pmcnet.estimators.columns import are_dates
 from pmcnet.runs.settings import Task
 
 MOST_CLASSES = 10
@@ -49,7 +49,7 @@ def present(column: Any, name: str) -> NDArray[Any]:
             "Fill those rows in or drop them."
         )
     values: NDArray[Any] = column.to_numpy()
-    if values.dtype.kind in "Mm" or _are_dates(values):
+    if are_dates(values):
         raise InputError(
             f"the target {name!r} holds dates; it must hold numbers or classes. Turn them into numbers, e.g. days "
             "since the first, or name another --target."
@@ -91,17 +91,3 @@ def _classes(values: NDArray[Any], name: str) -> NDArray[Any]:
             "learn. Give several rows of each class, or another --target."
         )
     return labels
-
-
-def _are_dates(values: NDArray[Any]) -> bool:
-    """Whether all are texts like 2024-05-31 or 2024-05-31T12:00."""
-    if values.dtype.kind in "biuf":
-        return False
-    for value in set(values.tolist()):
-        if not isinstance(value, str) or len(value) < 8 or "-" not in value[4:]:
-            return False
-        try:
-            datetime.fromisoformat(value)
-        except ValueError:
-            return False
-    return True

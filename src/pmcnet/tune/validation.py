@@ -14,6 +14,7 @@ def validation_prior(
     fit: Callable[[BayesianTarget], ParticlePosterior],
     validation: tuple[Tensor, Tensor],
     *,
+    weight: Tensor | None = None,
     low: float = 0.05,
     high: float = 20.0,
     n_trials: int = 6,
@@ -25,6 +26,7 @@ def validation_prior(
         target: of the training rows.
         fit: makes the posterior of a target.
         validation: rows (x, y) that `fit` does not see.
+        weight: how often each of them counts (N,); once when absent.
         low: smallest scale tried.
         high: largest scale tried.
         n_trials: about how many fits.
@@ -33,7 +35,8 @@ def validation_prior(
 
     def loss(sigma: float) -> float:
         posterior = fit(replace(target, prior=target.prior.rescaled(sigma)))
-        value = float(-posterior.log_predictive(*validation).mean())
+        found = posterior.log_predictive(*validation)  # (N,)
+        value = float(-found.mean() if weight is None else -(weight * found).sum() / weight.sum())
         if progress is not None:
             progress(sigma, value)
         return value
