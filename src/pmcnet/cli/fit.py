@@ -5,7 +5,9 @@ from typing import Any
 
 import click
 
-_NAMES = "annealed, pmcnet, pmcnet-light, gradfree, covfree, dm-pmc, sl-pmc"
+_NAMES = (
+    "annealed, pmcnet, pmcnet-light, gradfree, covfree, dm-pmc, sl-pmc, adam-mle, adam-map, ensemble, bbp, sgld, ..."
+)
 
 
 def model_options(command: Any) -> Any:
