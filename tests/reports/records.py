@@ -178,6 +178,54 @@ def comparison():
     ]
 
 
+def binary_compared():
+    rng = np.random.default_rng(4)
+    entries = _four(["accuracy", "nll", "auc"])
+    for entry, power, wrong in zip(entries, (0.05, 0.07, 0.11, 0.3), (4, 5, 6, 11), strict=True):
+        mean = np.maximum.accumulate(np.clip(GRID**power + rng.normal(0, 0.01, GRID.size), 0, 1))
+        entry["roc"] = {"grid": GRID.tolist(), "mean": mean.tolist(), "auc": float(np.trapezoid(mean, GRID))}
+        entry["confusion"] = [[25 - wrong // 2, wrong // 2], [wrong - wrong // 2, 46 - wrong + wrong // 2]]
+    return _plain(binary() | {"comparison": entries})
+
+
+def multiclass_compared(classes=FLOWERS):
+    rng = np.random.default_rng(5)
+    n, entries = len(classes), _four(["accuracy", "nll"])
+    for i, entry in enumerate(entries):
+        wrong = rng.integers(0, 3, (n, n)) * (rng.random((n, n)) < 0.15 * (1 + i))
+        entry["confusion"] = (np.diag(rng.integers(5, 20, n)) + wrong).tolist()
+    return _plain(multiclass(classes) | {"comparison": entries})
+
+
+def regression_compared():
+    rng = np.random.default_rng(6)
+    entries = _four(["rmse", "nll", "r2"])
+    for entry, std in zip(entries, (2.4, 2.5, 2.9, 5.0), strict=True):
+        entry["squared_errors"] = (rng.normal(0, std, 102) ** 2).tolist()
+    entries[1]["squared_errors"][:2] = [0.0, 1e-12]
+    return _plain(regression() | {"comparison": entries})
+
+
+def _four(names):
+    """Four methods; the first two are not told apart, the last is a single network with next to nothing known."""
+    entries = []
+    for i, method in enumerate(("annealed", "ensemble of networks", "mc-dropout", "adam")):
+        value = {name: 0.95 - 0.02 * i if name in ("accuracy", "auc", "r2") else 0.16 + 0.1 * i for name in names}
+        entries.append(
+            {
+                "method": method,
+                "verdict": "trustworthy" if i == 0 else None,
+                "metrics": value,
+                "per_draw": {name: {"mean": 0.98 * x, "std": 0.0123} for name, x in value.items()} if i < 3 else None,
+                "best": names[: 2 - i] if i < 2 else [],
+                "ess": 950.0 if i == 0 else None,
+                "seconds": 12.3 / (1 + i),
+                "milliseconds_per_row": 0.42 / 10**i if i < 3 else None,
+            }
+        )
+    return entries
+
+
 def _base(title, task, target, classes):
     return {
         "format": 1,

@@ -9,19 +9,26 @@ from pmcnet.reports.page import render, write_report
 from reports import records
 
 KINDS = {"binary": records.binary, "multiclass": records.multiclass, "regression": records.regression}
+COMPARED = {
+    "binary compared": records.binary_compared,
+    "multiclass compared": records.multiclass_compared,
+    "regression compared": records.regression_compared,
+}
+PAGES = KINDS | COMPARED
 ALWAYS = ["verdict", "facts", "metrics"]
 SECTIONS = {
     "binary": ["roc", "calibration", "histograms", "uncertain", "confusion", "history", "comparison"],
     "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
     "regression": ["scatter", "calibration", "histograms", "uncertain", "history"],
 }
+SECTIONS |= {f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()}
 VOID = {"meta"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 
 
 @pytest.fixture(scope="module")
 def pages():
-    return {kind: render(make()) for kind, make in KINDS.items()}
+    return {kind: render(make()) for kind, make in PAGES.items()}
 
 
 class Reader(HTMLParser):
@@ -57,12 +64,12 @@ def sections_of(page):
     return re.findall(r'<section id="(\w+)"', page)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_page_has_its_sections_in_order(kind, pages):
     assert sections_of(pages[kind]) == [*ALWAYS, *SECTIONS[kind], "settings", "diagnostics"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_page_is_well_formed_and_ids_are_unique(kind, pages):
     reader = Reader(pages[kind])
     assert reader.open == []
@@ -74,7 +81,7 @@ def test_page_is_well_formed_and_ids_are_unique(kind, pages):
     assert set(clips) <= set(ids)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_page_loads_nothing_and_runs_nothing(kind, pages):
     reader = Reader(pages[kind])
     assert not re.search(r"https?:|//[a-z]|@import|@font-face|data:", pages[kind])
@@ -83,7 +90,7 @@ def test_page_loads_nothing_and_runs_nothing(kind, pages):
     assert not [key for _, key, _ in reader.attributes if key.startswith("on") or key == "src"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_page_figures_are_told_in_words(kind, pages):
     drawings = re.findall(
         r'<svg class="drawing" role="img" aria-label="([^"]+)" viewBox="[^"]+"><title>([^<]+)<', pages[kind]
@@ -93,7 +100,7 @@ def test_page_figures_are_told_in_words(kind, pages):
     assert all(re.search(r"<figcaption>[^<]{40,}", figure) for figure in figures)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PAGES)
 def test_page_figures_follow_light_and_dark(kind, pages):
     drawings = re.findall(r"<svg.*?</svg>", pages[kind], re.DOTALL)
     assert not [

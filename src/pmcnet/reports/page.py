@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pmcnet.errors import InputError
-from pmcnet.reports import pictures, sections
+from pmcnet.reports import comparison, pictures, sections
 from pmcnet.reports.markup import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
@@ -23,7 +23,7 @@ _ORDER = (
     sections.uncertain,
     sections.confusion,
     pictures.history,
-    sections.comparison,
+    comparison.comparison,
     sections.settings,
     sections.diagnostics,
 )

@@ -15,7 +15,7 @@ SQUARE = (3.6, 3.4)
 MOST = 9  # panels shown at once
 
 Size = tuple[float, float]  # width and height in inches
-Legend = Sequence[tuple[str, str]]  # what a mark looks like (a class of the style sheet), what it means
+Legend = Sequence[tuple[str, str]]  # a mark (its class in the style sheet, or HTML), what it means
 
 
 class Panel(NamedTuple):
@@ -44,8 +44,11 @@ def figure(key: str, panels: Sequence[Panel], caption: str, legend: Legend = (),
 
 def marks(legend: Legend) -> Markup:
     """Return a legend as a list."""
-    items = [tag("li", tag("span", class_=f"mark {mark}", aria_hidden="true"), words) for mark, words in legend]
-    return tag("ul", *items, class_="legend")
+    return tag("ul", *(tag("li", _mark(mark), words) for mark, words in legend), class_="legend")
+
+
+def _mark(mark: str) -> Markup:
+    return mark if isinstance(mark, Markup) else tag("span", class_=f"mark {mark}", aria_hidden="true")
 
 
 def _drawn(panel: Panel, key: str, size: Size) -> Markup:

@@ -63,7 +63,7 @@ def curves_to_draw(curves: Sequence[Mapping[str, Any]]) -> list[Curve]:
     """Return the checked curves; of two only that of class 0, since the other is its mirror image."""
     if len(curves) == 2:
         return [_positive(curves, "curves")]
-    return [_curve(item, f"curves[{i}]") for i, item in enumerate(curves)]
+    return [checked_curve(item, f"curves[{i}]") for i, item in enumerate(curves)]
 
 
 def _draw(panels: Sequence[tuple[str, Curve]], path: Path | str, title: str) -> Path:
@@ -82,10 +82,15 @@ def roc_panel(ax: Axes, curve: Curve) -> None:
     for level in sorted(curve.bands, key=float, reverse=True):  # widest first, so that narrower ones lie on top
         low, high = curve.bands[level]
         ax.fill_between(curve.grid, low, high, color=canvas.TINTS[level], linewidth=0)
-    ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
+    roc_frame(ax)
     ax.plot(curve.grid, curve.mean, color=canvas.ACCENT, linewidth=2)
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1)
     ax.text(0.98, 0.05, f"AUC {curve.auc:.3f}", ha="right", size=canvas.PANEL_SIZE, color=canvas.INK)
+
+
+def roc_frame(ax: Axes) -> None:
+    """Draw the square of rates and the line of chance in it."""
+    ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1)
 
 
 def _legend(figure: Figure, levels: Sequence[str]) -> None:
@@ -98,11 +103,12 @@ def _legend(figure: Figure, levels: Sequence[str]) -> None:
 def _positive(curves: Sequence[Mapping[str, Any]], name: str) -> Curve:
     for i, item in enumerate(curves):
         if entry(item, "class", f"{name}[{i}]") == _POSITIVE:
-            return _curve(item, f"{name}[{i}]")
+            return checked_curve(item, f"{name}[{i}]")
     raise InputError(f"{name} must hold a curve of class {_POSITIVE}; got the classes {[c['class'] for c in curves]}.")
 
 
-def _curve(item: Mapping[str, Any], name: str) -> Curve:
+def checked_curve(item: Mapping[str, Any], name: str) -> Curve:
+    """Return one curve and its bands, along one grid that does not decrease."""
     grid = probabilities(entry(item, "grid", name), f"{name} grid")
     if np.any(np.diff(grid) < 0):
         raise InputError(f"{name} grid must not decrease; sort the false positive rates and their curves together.")

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pmcnet.reports.confusion import cell_text, checked_counts, shares
-from pmcnet.reports.forest import forest, metric_table, name_of
-from pmcnet.reports.markup import MISSING, Markup, count, frame, joined, number, setting, share, span, table, tag
+from pmcnet.reports.confusion import cell_text, checked_counts
+from pmcnet.reports.forest import forest, metric_table
+from pmcnet.reports.markup import MISSING, Markup, count, joined, number, setting, share, span, table, tag
+from pmcnet.reports.matrices import matrix_table
 from pmcnet.reports.record import STATUSES, class_names, real
 
 _MEANING = {
@@ -16,8 +17,6 @@ _MEANING = {
     "degenerate": "Do not use these predictions: too few draws count, so what follows describes those few and not the "
     "posterior, and intervals are far too narrow. Change the method or its settings and run again.",
 }
-_LONG = 12  # letters of a class name that make a wider column
-_SHADE = 0.55  # of the accent at most, so that numbers stay readable on it
 
 
 class Section(NamedTuple):
@@ -136,59 +135,11 @@ def confusion(record: Mapping[str, Any]) -> Section | None:
         return None
     names = class_names(record) or [str(i) for i in range(len(matrix))]
     counts = checked_counts(matrix, "confusion", len(names))
-    part = shares(counts)  # (C, C)
-    head = tag("tr", tag("th", "truth ↓ predicted →", scope="col"), *map(_column, names))
-    lines = []
-    for i, name in enumerate(names):
-        cells = [_cell(float(counts[i, j]), float(part[i, j]), i == j) for j in range(len(names))]
-        lines.append(tag("tr", tag("th", name, scope="row"), *cells))
-    grid = frame(tag("table", tag("thead", head), tag("tbody", *lines), class_="confusion"), "Confusion matrix")
+    grid = matrix_table(counts, names)
     right, total = float(counts.trace()), float(counts.sum())
     words = f"{cell_text(right)} of {cell_text(total)} rows are on the diagonal, that is, predicted right. "
     words += "The deeper the colour, the larger the share of the true class."
     return Section("confusion", "Confusion matrix", joined([grid, tag("p", words, class_="note")]))
-
-
-def _column(name: str) -> Markup:
-    return tag("th", name, scope="col", class_="long" if len(name) > _LONG else None)
-
-
-def _cell(number_of_rows: float, part: float, right: bool) -> Markup:
-    style = f"background:rgb(var(--accent-rgb)/{_SHADE * part:.3f})" if part > 0 else None
-    kind = "right" if right else "none" if number_of_rows == 0 else None
-    return tag("td", cell_text(number_of_rows), style=style, class_=kind)
-
-
-def comparison(record: Mapping[str, Any]) -> Section | None:
-    """Return several methods side by side, the best number of each metric in bold."""
-    entries = record.get("comparison")
-    if not entries:
-        return None
-    known = {metric["name"]: metric for metric in record["metrics"]}
-    names = list(dict.fromkeys(name for item in entries for name in item.get("metrics") or {}))
-    best = {name: _best(entries, name, (known.get(name) or {}).get("better")) for name in names}
-    labels = [name_of(known[name]) if name in known else str(name) for name in names]
-    rows = []
-    for item in entries:
-        values = [_compared((item.get("metrics") or {}).get(name), best[name]) for name in names]
-        told = badge(str(item["verdict"])) if item.get("verdict") else MISSING
-        rows.append([setting(item.get("method")), told, *values, count(item.get("ess")), seconds(item.get("seconds"))])
-    header = ["method", "verdict", *labels, "effective draws", "time"]
-    words = "Bold: the best of its column, degenerate runs left out."
-    listed = table(header, rows, "Comparison of methods", numbers_from=2)
-    return Section("comparison", "Comparison of methods", joined([listed, tag("p", words, class_="note")]))
-
-
-def _best(entries: list[Mapping[str, Any]], name: str, better: str | None) -> float | None:
-    usable = (item for item in entries if item.get("verdict") != "degenerate")
-    values = [value for item in usable if real(value := (item.get("metrics") or {}).get(name))]
-    if not values or better not in ("higher", "lower"):
-        return None
-    return max(values) if better == "higher" else min(values)
-
-
-def _compared(value: Any, best: float | None) -> str:
-    return tag("strong", number(value)) if best is not None and value == best else number(value)
 
 
 def settings(record: Mapping[str, Any]) -> Section | None:

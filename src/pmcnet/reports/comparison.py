@@ -1,0 +1,125 @@
+"""The section of the page that holds several methods against each other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pmcnet.errors import InputError
+from pmcnet.reports.confusion import checked_counts
+from pmcnet.reports.forest import name_of
+from pmcnet.reports.markup import MISSING, Markup, count, joined, number, setting, table, tag
+from pmcnet.reports.matrices import matrices_beside
+from pmcnet.reports.record import class_names, real
+from pmcnet.reports.rivals import rival, rivals_figure
+from pmcnet.reports.sections import Section, badge, seconds
+from pmcnet.reports.violins import squared_errors, violins_figure
+
+_SIGN = "★"
+_MARKED = (
+    f"{_SIGN} marked: the best, or not told apart from it on these rows "
+    "(95 % interval of the difference over resampled test rows)."
+)
+_BOLD = "Bold: the best of its column, degenerate runs left out."
+_DRAWS = "Large: the averaged prediction. Small, below it: mean (standard deviation) over single draws."
+
+Entries = Sequence[Mapping[str, Any]]
+
+
+def comparison(record: Mapping[str, Any]) -> Section | None:
+    """Return several methods side by side: their metrics, and where given curves, confusions and errors."""
+    entries = record.get("comparison")
+    if not entries:
+        return None
+    parts = [_table(record, entries), _roc(entries), _confusion(record, entries), _errors(entries)]
+    return Section("comparison", "Comparison of methods", joined(parts))
+
+
+def milliseconds(value: Any) -> str:
+    """Return a time given in milliseconds in the unit that suits it."""
+    if not real(value):
+        return MISSING
+    if value >= 1000:
+        return seconds(value / 1000)
+    small, unit = (value, "ms") if value >= 0.1 or value == 0 else (1000 * value, "µs")
+    return f"{small:.2g} {unit}" if small < 10 else f"{small:.0f} {unit}"
+
+
+def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
+    known = {metric["name"]: metric for metric in record["metrics"]}
+    names = list(dict.fromkeys(name for item in entries for name in item.get("metrics") or {}))
+    told = any(item.get("best") is not None for item in entries)
+    tops = {name: _top(entries, name, (known.get(name) or {}).get("better")) for name in names}
+    timed = any(item.get("milliseconds_per_row") is not None for item in entries)
+    drawn = any(item.get("per_draw") for item in entries)
+    rows = []
+    for item in entries:
+        best = _best(item) if told else [name for name in names if _is_top(item, name, tops[name])]
+        values = [_value(item, name, marked=name in best, signed=told) for name in names]
+        cost = [seconds(item.get("seconds")), *([milliseconds(item.get("milliseconds_per_row"))] if timed else [])]
+        rows.append([_who(item), *values, count(item.get("ess")), *cost])
+    labels = [name_of(known[name]) if name in known else str(name) for name in names]
+    header = ["method", *labels, "effective draws", "time", *(["time per row"] if timed else [])]
+    words = [_MARKED if told else _BOLD, *([_DRAWS] if drawn else [])]
+    listed = table(header, rows, "Comparison of methods")
+    return joined([listed, tag("p", " ".join(words), class_="note")])
+
+
+def _who(item: Mapping[str, Any]) -> Markup:
+    """Return the method and, below it where it stays in sight on a phone, the verdict."""
+    return joined([_name(item), tag("div", badge(str(item["verdict"]))) if item.get("verdict") else None])
+
+
+def _best(item: Mapping[str, Any]) -> Sequence[str]:
+    names = item.get("best") or []
+    if not isinstance(names, (list, tuple)):
+        raise InputError(f"best of {_name(item)} must be a list of metric names; got {names!r:.40}.")
+    return names
+
+
+def _top(entries: Entries, name: str, better: str | None) -> float | None:
+    usable = (item for item in entries if item.get("verdict") != "degenerate")
+    values = [value for item in usable if real(value := (item.get("metrics") or {}).get(name))]
+    if not values or better not in ("higher", "lower"):
+        return None
+    return max(values) if better == "higher" else min(values)
+
+
+def _is_top(item: Mapping[str, Any], name: str, top: float | None) -> bool:
+    return top is not None and (item.get("metrics") or {}).get(name) == top
+
+
+def _value(item: Mapping[str, Any], name: str, *, marked: bool, signed: bool) -> Markup:
+    """Return the value of a metric, and below it what single draws reach."""
+    value = number((item.get("metrics") or {}).get(name))
+    sign = tag("span", _SIGN, class_="star", title="best, or not told apart from it") if signed else None
+    draws = (item.get("per_draw") or {}).get(name)
+    below = tag("small", f"{number(draws.get('mean'))} ({number(draws.get('std'))})") if draws else None
+    return joined([tag("strong", sign, value) if marked else value, below])
+
+
+def _roc(entries: Entries) -> Markup | None:
+    found = [rival(_name(item), item["roc"]) for item in entries if item.get("roc")]
+    return joined([_heading("ROC curves"), rivals_figure(found)]) if found else None
+
+
+def _confusion(record: Mapping[str, Any], entries: Entries) -> Markup | None:
+    given = [(_name(item), item["confusion"]) for item in entries if item.get("confusion")]
+    if not given:
+        return None
+    names = class_names(record) or [str(i) for i in range(len(given[0][1]))]
+    counts = [(method, checked_counts(matrix, method, len(names))) for method, matrix in given]
+    words = "Rows are the truth, columns the prediction. The deeper the colour, the larger the share of the true class."
+    return joined([_heading("Confusion matrices"), matrices_beside(counts, names), tag("p", words, class_="note")])
+
+
+def _errors(entries: Entries) -> Markup | None:
+    given = [(_name(item), item["squared_errors"]) for item in entries if item.get("squared_errors") is not None]
+    found = [(method, squared_errors(method, values)) for method, values in given]
+    return joined([_heading("Squared errors"), violins_figure(found)]) if found else None
+
+
+def _heading(words: str) -> Markup:
+    return tag("h3", words, class_="part")
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return setting(item.get("method"))
