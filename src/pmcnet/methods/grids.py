@@ -19,9 +19,9 @@ def _grid(**settings: tuple[Value, ...]) -> tuple[Choice, ...]:
 
 
 GRIDS: Mapping[str, tuple[Choice, ...]] = {
-    "adam-mle": _grid(learning_rate=(1e-3, 3e-3, 1e-2), batch_size=(10, 50), prior_std=(1.0,)),
-    "adam-map": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),
-    "ensemble": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),
+    "adam-mle": _grid(early_stopping=(True, False), learning_rate=(1e-3, 3e-3, 1e-2), prior_std=(1.0,)),
+    "adam-map": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
+    "ensemble": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
     "bbp": _grid(learning_rate=(3e-3, 1e-2), prior_std=_PRIORS),
     "sgld": _grid(learning_rate=(1e-4, 1e-3), prior_std=_PRIORS),
     "psgld": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),

@@ -26,7 +26,8 @@ class AdamMethod(Trained):
         n_members: networks; more than one make a deep ensemble (Lakshminarayanan et al., 2017).
         learning_rate: Adam's step.
         batch_size: rows per step.
-        n_epochs: passes over the rows; with validation rows each network keeps its best epoch.
+        n_epochs: passes over the rows.
+        early_stopping: with validation rows each network keeps its best epoch; otherwise its last.
     """
 
     objective: Literal["mle", "map"] = "mle"
@@ -34,6 +35,7 @@ class AdamMethod(Trained):
     learning_rate: float = 1e-3
     batch_size: int = 10
     n_epochs: int = 500
+    early_stopping: bool = True
 
     @property
     def has_prior(self) -> bool:
@@ -58,6 +60,7 @@ class AdamMethod(Trained):
     ) -> Fit[EpochRecord]:
         """Train."""
         start = default_start(target, [stream(seed, 0, block) for block in range(self.n_members)])
-        found = self._adam().minimise(target, start, seed=seed, validation=validation, progress=progress)
+        held_out = validation if self.early_stopping else None
+        found = self._adam().minimise(target, start, seed=seed, validation=held_out, progress=progress)
         reason = ONE if self.n_members == 1 else MANY
         return Fit(Population.of(target, found.theta, reason), found.history)

@@ -125,7 +125,8 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
 def _sized(method: Baseline, n_rows: int) -> Baseline:
     """Epochs so that training takes about 10 000 steps, between 20 and 2000 epochs, whatever the number of rows."""
     if isinstance(method, SAE):
-        return method
+        n_first, n_next = (steps * method.batch_size // max(1, n_rows) for steps in (3000, 150))
+        return replace(method, n_epochs=min(max(20, n_first), 1500), n_next_epochs=min(max(2, n_next), 75))
     batch_size = min(max(10, n_rows // 50), 200) if isinstance(method, AdamMethod) else method.batch_size
     n_epochs = min(max(20, 10_000 * batch_size // max(1, n_rows)), 500 if isinstance(method, AdamMethod) else 2000)
     return replace(method, batch_size=batch_size, n_epochs=n_epochs)

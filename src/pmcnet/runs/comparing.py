@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import torch
 
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
@@ -13,10 +14,11 @@ from pmcnet.estimators.showing import Shown
 from pmcnet.methods.registry import NAMES, check_name
 from pmcnet.reports.page import write_report
 from pmcnet.runs.building import unfitted
+from pmcnet.runs.curves import roc_bands
 from pmcnet.runs.fitting import Finished, fit_run
 from pmcnet.runs.folder import RunFolder, write_json
 from pmcnet.runs.preparing import Prepared, prepare
-from pmcnet.runs.scoring import Record
+from pmcnet.runs.scoring import Record, class_labels
 from pmcnet.runs.settings import RunSettings
 from pmcnet.runs.ties import best_in
 
@@ -102,7 +104,8 @@ def _figures(run: Finished, prepared: Prepared) -> Record:
         error = run.model.predict(prepared.x_test) - prepared.y_test
         return found | {"squared_errors": np.square(error)[:MOST_ERRORS].tolist()}
     found["confusion"] = run.report["confusion"]
-    if run.report["task"] == "binary" and run.report["roc"]:
-        curve = run.report["roc"][0]
-        found["roc"] = {"grid": curve["grid"], "mean": curve["mean"], "auc": None}  # the curve has its own area
+    if run.report["task"] == "binary":
+        average = torch.as_tensor(run.model.predict_proba(prepared.x_test))
+        curves = roc_bands(average[None], class_labels(run.model, prepared.y_test))
+        found["roc"] = next(({key: c[key] for key in ("grid", "mean")} for c in curves if c["class"] == 1), None)
     return found
