@@ -79,7 +79,7 @@ class GaussianPrior(_Scaled):
 
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta / sigma^2."""
-        return theta * (-1 / self.sigma**2)
+        return -(theta / self.sigma) / self.sigma
 
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """sigma z."""
@@ -105,7 +105,8 @@ class LayerGaussianPrior(_Scaled):
 
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta / scale^2."""
-        return -theta / self.scales(layout, theta).square()
+        scales = self.scales(layout, theta)
+        return -(theta / scales) / scales
 
     def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
         """scale z."""
