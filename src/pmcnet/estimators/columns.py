@@ -122,7 +122,7 @@ def _is_category(dtype: Any) -> bool:
 def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Float64 where every value is a number, else texts with None where missing."""
     if array.dtype.kind in "biuf":
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     if array.dtype.kind in "Mm":
         raise _dates(name)
     if array.dtype.kind == "c":

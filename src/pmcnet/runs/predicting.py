@@ -182,7 +182,7 @@ def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     return {
         name: values
         if name == "prediction" and values.dtype.kind != "f"
-        else [f"{value:.{digits[name]}g}" for value in values]
+        else [f"{value:.{digits[name]}g}" for value in values.tolist()]
         for name, values in columns.items()
     }
 
