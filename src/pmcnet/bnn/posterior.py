@@ -79,11 +79,6 @@ class ParticlePosterior(Judged):
             recorded_error=self.log_evidence_error,
         )
 
-    def to(self, device: torch.device) -> Self:
-        """The same posterior with its networks on another device."""
-        samples = WeightedSamples(self.samples.theta.to(device), self.samples.log_weight.to(device))
-        return replace(self, samples=samples)
-
     def to_arviz(self, n: int | None = None, seed: int = 0) -> "DataTree":
         """Equally weighted draws for ArviZ, one variable per tensor of the network; see `pmcnet.bnn.export`."""
         from pmcnet.bnn.export import to_arviz

@@ -70,7 +70,8 @@ class BBP(Trained):
             for eps, rows in zip(noise, batches(target, self.batch_size, seed=seed, epoch=epoch), strict=True):
                 parameters.grad = self._gradient(target, parameters.detach(), eps, rows)
                 optimiser.step()
-            watch.judge(parameters[None], parameters[:1])
+            if validation is not None or epoch == self.n_epochs - 1:
+                watch.judge(parameters[None], parameters[:1])
             watch.done()
         mean, deviation = moments(watch.best[0])
         if self.predict == "mean":

@@ -116,8 +116,8 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
         return _with(AnnealedOptions(), name, given)
     if name in TRAINED:
         return _with(_sized(TRAINED[name], n_rows), name, given)
-    batch_size = min(max(10, n_rows // 50), 200)
-    n_epochs = min(max(20, 10_000 * batch_size // max(1, n_rows)), 500)
+    batch_size = _adam_batch(n_rows)
+    n_epochs = _epochs(batch_size, n_rows, most=500)
     default = LIGHT if name == "pmcnet-light" else PMCOptions()
     return _with(replace(default, batch_size=batch_size, n_epochs=n_epochs), name, given)
 
@@ -127,9 +127,19 @@ def _sized(method: Baseline, n_rows: int) -> Baseline:
     if isinstance(method, SAE):
         n_first, n_next = (steps * method.batch_size // max(1, n_rows) for steps in (3000, 150))
         return replace(method, n_epochs=min(max(20, n_first), 1500), n_next_epochs=min(max(2, n_next), 75))
-    batch_size = min(max(10, n_rows // 50), 200) if isinstance(method, AdamMethod) else method.batch_size
-    n_epochs = min(max(20, 10_000 * batch_size // max(1, n_rows)), 500 if isinstance(method, AdamMethod) else 2000)
-    return replace(method, batch_size=batch_size, n_epochs=n_epochs)
+    if isinstance(method, AdamMethod):
+        batch_size = _adam_batch(n_rows)
+        return replace(method, batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=500))
+    return replace(method, n_epochs=_epochs(method.batch_size, n_rows, most=2000))
+
+
+def _adam_batch(n_rows: int) -> int:
+    return min(max(10, n_rows // 50), 200)
+
+
+def _epochs(batch_size: int, n_rows: int, *, most: int) -> int:
+    """Epochs that make about 10 000 steps."""
+    return min(max(20, 10_000 * batch_size // max(1, n_rows)), most)
 
 
 def _with(default: Options, name: str, given: Mapping[str, Value]) -> Options:

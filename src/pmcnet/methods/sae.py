@@ -116,7 +116,8 @@ class SAE(Trained):
                 theta.grad = self._gradient(target, theta.detach(), anchor, rows, noise)
                 optimiser.step()
                 done += 1
-            watch.judge(theta)
+            if watch.validation is not None:
+                watch.judge(theta)
             watch.done()
         return theta.detach()
 

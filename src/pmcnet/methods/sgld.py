@@ -83,7 +83,8 @@ class SGLD(Trained):
                 step += 1
                 if step > first and (step - first) % every == 0:
                     kept.append(theta)
-            watch.judge(theta)
+            if validation is not None:
+                watch.judge(theta)
             watch.done()
         draws = torch.cat(kept)[-self.n_kept :] if kept else theta
         return Fit(Population.of(target, draws, REASON), tuple(watch.history))
