@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from cli.commands import LIGHT, TINY, classes, done, files, numbers, written
-from pmcnet import __version__, data
+from pmcnet import __version__
 from pmcnet.cli import main
 from pmcnet.runs import predicting
 
@@ -208,11 +208,6 @@ def test_report_is_drawn_again_the_same(classified):
     (classified / "report.html").unlink()
     assert done("report", classified).stdout.strip() == str(classified / "report.html")
     assert (classified / "report.html").read_bytes() == before
-
-
-def test_datasets_are_listed():
-    assert [entry["name"] for entry in json.loads(done("datasets", "--json").stdout)] == list(data.names())
-    assert all(name in done("datasets").stdout for name in data.names())
 
 
 def test_methods_are_compared_on_the_same_rows(tables, tmp_path):

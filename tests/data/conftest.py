@@ -1,4 +1,4 @@
-"""The paper's published rows, where they are at hand."""
+"""The paper's published rows and other large files, where they are at hand."""
 
 import os
 from pathlib import Path
@@ -10,15 +10,26 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def published():
+def shared():
+    """The folder of large files, if it has all that a test needs."""
+    folder = Path(os.environ.get("PMCNET_DATA", ROOT.parent / "shared" / "data"))
+
+    def having(*names: str) -> Path:
+        for name in names:
+            if not (folder / name).is_file():
+                pytest.skip(f"{folder / name} is absent: set PMCNET_DATA to the folder that holds {name}")
+        return folder
+
+    return having
+
+
+@pytest.fixture
+def published(shared):
     """Arrays of the paper's published split of a dataset, by its name."""
-    folder = Path(os.environ.get("PMCNET_DATA", ROOT.parent / "shared" / "data")) / "paper_splits"
 
     def read(name: str) -> dict[str, np.ndarray]:
-        path = folder / f"{name}.npz"
-        if not path.is_file():
-            pytest.skip(f"{path} is absent: set PMCNET_DATA to the folder that holds paper_splits/")
-        with np.load(path) as arrays:
+        path = f"paper_splits/{name}.npz"
+        with np.load(shared(path) / path) as arrays:
             return dict(arrays)
 
     return read

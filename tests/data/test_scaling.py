@@ -5,7 +5,7 @@ from sklearn.preprocessing import StandardScaler
 from pmcnet import data
 from pmcnet.errors import InputError
 
-PAPER = sorted(data.PAPER_SPLITS)
+PAPER = ["glass", "ionosphere", "wine"]  # those that come with the package
 
 
 def small_split(n_val: int = 4) -> data.Split:

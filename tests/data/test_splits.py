@@ -21,7 +21,13 @@ def numbered(n_rows: int) -> data.Table:
 
 
 def test_paper_splits_cover_the_counted_datasets():
-    assert set(data.PAPER_SPLITS) == set(COUNTS)
+    assert set(data.PAPER_SPLITS) == {*COUNTS, "protein", "naval"}
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("protein", 45730), ("naval", 11934)])
+def test_paper_splits_of_large_tables_are_of_the_default_sizes(name, n_rows):
+    settings = data.PAPER_SPLITS[name]
+    assert (settings.n_val, settings.n_test) == data.default_sizes(n_rows)[1:]
 
 
 @pytest.mark.parametrize("name", COUNTS)

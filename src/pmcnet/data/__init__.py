@@ -1,18 +1,22 @@
-"""Named datasets, their splits and their scale; tables from files.
+"""Named datasets, their splits and their scale; tables from files; images from the data folder.
 
 table = data.load("glass")                                 # raw rows (214, 9), class indices (214,)
 split = data.standardise(data.split(table, seed=0))        # 6:2:2, in units of the training rows
 split = data.standardise(data.paper_split("glass"))        # the paper's own rows
 toy = data.control(400, seed=0)                            # rows from a known network, and that network
 frame = data.read_frame("rows.csv")                        # a table of your own; data.frame_chunks if it is large
+images = data.load_images("mnist")                         # bytes (60000, 1, 28, 28), after data.fetch("mnist")
 """
 
 from pmcnet.data.built_in import Entry, built_in_target, catalogue
 from pmcnet.data.catalogue import load, names
 from pmcnet.data.cells import Kind, column_kinds
 from pmcnet.data.control import ControlData, control
+from pmcnet.data.fetching import fetch
 from pmcnet.data.fingerprint import fingerprint
+from pmcnet.data.folders import data_folder
 from pmcnet.data.frames import frame_chunks, read_frame
+from pmcnet.data.images import Images, ImageSplit, image_names, image_split, load_images
 from pmcnet.data.scaling import Scaler, standardise, standardise_each
 from pmcnet.data.splits import PAPER_SPLITS, SplitSettings, default_sizes, paper_split, split
 from pmcnet.data.table import Features, Labels, Split, Table, Task
@@ -22,6 +26,8 @@ __all__ = [
     "ControlData",
     "Entry",
     "Features",
+    "ImageSplit",
+    "Images",
     "Kind",
     "Labels",
     "Scaler",
@@ -33,10 +39,15 @@ __all__ = [
     "catalogue",
     "column_kinds",
     "control",
+    "data_folder",
     "default_sizes",
+    "fetch",
     "fingerprint",
     "frame_chunks",
+    "image_names",
+    "image_split",
     "load",
+    "load_images",
     "names",
     "paper_split",
     "read_frame",

@@ -1,11 +1,17 @@
-"""Datasets by name: `load("glass")`. Two CSV files shipped in the package, four tables that come with scikit-learn."""
+"""Tables by name: `load("glass")`.
+
+Two are CSV files shipped in the package, four come with scikit-learn, two are read from the data folder.
+"""
 
 from collections.abc import Callable, Mapping
 from importlib import resources
+from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 
+from pmcnet.data.folder_tables import FOLDER_TABLES, load_folder_table
+from pmcnet.data.images import check_no_images
 from pmcnet.data.table import Features, Labels, Table, Task
 from pmcnet.errors import InputError
 
@@ -107,16 +113,22 @@ _LOADERS: Mapping[str, Callable[[], Table]] = MappingProxyType(
 
 
 def names() -> tuple[str, ...]:
-    """What `load` accepts."""
-    return tuple(_LOADERS)
+    """What `load` accepts; those of the data folder last."""
+    return (*_LOADERS, *FOLDER_TABLES)
 
 
-def load(name: str) -> Table:
+def load(name: str, folder: str | Path | None = None, *, verify: bool = True) -> Table:
     """The dataset of that name, raw, in arrays of its own.
 
     Args:
         name: One of `names()`.
+        folder: The data folder, where tables that do not come with the package are looked for; by default that of
+            PMCNET_DATA, else the user's cache folder.
+        verify: Whether to compare official files of that folder with their published sums.
     """
+    check_no_images(name)
+    if name in FOLDER_TABLES:
+        return load_folder_table(name, folder, verify)
     if name not in _LOADERS:
         known = ", ".join(names())
         raise InputError(f"no dataset is named {name!r}. Use one of {known}, or build a Table from your own arrays.")

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pmcnet.data.catalogue import names
+from pmcnet.data.images import check_no_images
 from pmcnet.errors import InputError
 
 # what separates the fields; None where that is not text
@@ -29,9 +30,10 @@ class Place(NamedTuple):
 
 
 def is_built_in(source: str | Path) -> bool:
-    """Whether `read_frame` takes this for the name of a built-in dataset; those have no suffix, files do."""
+    """Whether `read_frame` takes this for the name of a built-in table; those have no suffix, files do."""
     if not isinstance(source, str | Path):
         raise InputError(f"a table is named by a path or a built-in dataset's name; got {type(source).__name__}.")
+    check_no_images(str(source))
     return str(source) in names()
 
 

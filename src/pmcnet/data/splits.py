@@ -6,6 +6,7 @@ the rest, each in the order of p. This is the rule by which the paper's rows wer
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -32,6 +33,8 @@ PAPER_SPLITS: Mapping[str, SplitSettings] = MappingProxyType(
         "ionosphere": SplitSettings(seed=7, n_val=70, n_test=71),
         "glass": SplitSettings(seed=3, n_val=43, n_test=43),
         "wine": SplitSettings(seed=1, n_val=36, n_test=36),
+        "protein": SplitSettings(seed=2, n_val=9146, n_test=9146),
+        "naval": SplitSettings(seed=2, n_val=2387, n_test=2387),
     }
 )
 
@@ -73,17 +76,18 @@ def split(table: Table, *, seed: int, n_val: int | None = None, n_test: int | No
     return Split(x[train], y[train], x[val], y[val], x[test], y[test])
 
 
-def paper_split(name: str) -> Split:
+def paper_split(name: str, folder: str | Path | None = None) -> Split:
     """The rows the paper trained, validated and tested on.
 
     Args:
         name: One of `PAPER_SPLITS`.
+        folder: The data folder, where protein and naval are looked for, if not the usual one.
     """
     if name not in PAPER_SPLITS:
         known = ", ".join(PAPER_SPLITS)
         raise InputError(f"the paper's split of {name!r} is unknown; those of {known} are known. Use split(...).")
     settings = PAPER_SPLITS[name]
-    return split(load(name), seed=settings.seed, n_val=settings.n_val, n_test=settings.n_test)
+    return split(load(name, folder), seed=settings.seed, n_val=settings.n_val, n_test=settings.n_test)
 
 
 def _permutation(n_rows: int, seed: int) -> NDArray[np.int64]:
