@@ -7,7 +7,6 @@ log pi, and how far two halves of the chains disagree. NumPyro and JAX come with
 """
 
 import argparse
-import itertools
 import json
 import time
 from pathlib import Path
@@ -20,7 +19,9 @@ import numpyro
 import torch
 from numpyro.infer import MCMC, NUTS
 
+from pmcnet.bnn import MLP
 from pmcnet.experiments.problem import Problem, control_problem, paper_problem
+from pmcnet.methods.extras.jax_density import log_density, outputs
 
 PRIOR_VARIANCE = {"ionosphere": 6.46, "glass": 0.511, "wine": 30.0, "control": 4.0}
 CONTROL = {"n_train": 400, "seed": 44}
@@ -35,37 +36,20 @@ def problem_of(name: str) -> Problem:
     )
 
 
-def logits(theta: Any, x: Any, sizes: tuple[int, ...]) -> Any:
-    """Outputs (N, C) of the tanh network whose flat vector is theta, in the order of `bnn.MLP`."""
-    start = 0
-    for layer, (n_in, n_out) in enumerate(itertools.pairwise(sizes)):
-        weight = theta[start : start + n_in * n_out].reshape(n_out, n_in)
-        bias = theta[start + n_in * n_out : start + (n_in + 1) * n_out]
-        start += (n_in + 1) * n_out
-        x = (jnp.tanh(x) if layer else x) @ weight.T + bias
-    return x
-
-
-def log_probabilities(theta: Any, x: Any, sizes: tuple[int, ...]) -> Any:
+def log_probabilities(theta: Any, x: Any, network: MLP) -> Any:
     """Log-probabilities of the classes (N, n_classes)."""
-    z = logits(theta, x, sizes)
-    if sizes[-1] == 1:
+    z = outputs(theta, x, network)
+    if z.shape[-1] == 1:
         return jnp.concatenate([-jax.nn.softplus(z), -jax.nn.softplus(-z)], -1)
     return jax.nn.log_softmax(z, -1)
 
 
 def sample(problem: Problem, variance: float, *, n_chains: int, n_warmup: int, n_draws: int, seed: int) -> Any:
     """Draws (n_chains, n_draws, D) and the number of gradients."""
-    sizes = problem.network.sizes
-    x, y = jnp.asarray(problem.train[0].numpy()), jnp.asarray(problem.train[1].numpy()).astype(int)
-    dim = problem.network.layout.dim
-
-    def potential(theta: Any) -> Any:
-        prior = -0.5 * (theta @ theta) / variance - 0.5 * dim * jnp.log(2 * jnp.pi * variance)
-        return -(prior + jnp.take_along_axis(log_probabilities(theta, x, sizes), y[:, None], -1).sum())
-
+    target = problem.target(variance)
+    density = log_density(target)
     mcmc = MCMC(
-        NUTS(potential_fn=potential),
+        NUTS(potential_fn=lambda theta: -density(theta)),
         num_warmup=n_warmup,
         num_samples=n_draws,
         num_chains=n_chains,
@@ -73,7 +57,7 @@ def sample(problem: Problem, variance: float, *, n_chains: int, n_warmup: int, n
         progress_bar=False,
     )
     keys = jax.random.split(jax.random.PRNGKey(seed), 2)
-    start = jnp.sqrt(variance) * jax.random.normal(keys[0], (n_chains, dim))
+    start = jnp.sqrt(variance) * jax.random.normal(keys[0], (n_chains, target.dim))
     mcmc.run(keys[1], init_params=start, extra_fields=("potential_energy", "num_steps", "diverging"))
     return mcmc
 
@@ -81,8 +65,8 @@ def sample(problem: Problem, variance: float, *, n_chains: int, n_warmup: int, n
 def reference(name: str, *, n_rounds: int, n_warmup: int, n_draws: int) -> dict[str, Any]:
     """Predictions and log pi of `n_rounds` times two chains."""
     problem, variance = problem_of(name), PRIOR_VARIANCE[name]
-    x_test, sizes = jnp.asarray(problem.test[0].numpy()), problem.network.sizes
-    predict = jax.jit(jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x_test, sizes))))
+    x_test = jnp.asarray(problem.test[0].numpy())
+    predict = jax.jit(jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x_test, problem.network))))
     start = time.perf_counter()
     means, log_pi, divergences = [], [], 0
     for seed in range(n_rounds):

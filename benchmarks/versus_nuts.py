@@ -41,7 +41,7 @@ def nuts(name: str, reference: np.ndarray, *, n_warmup: int, n_draws: int, seed:
     draws = jax.block_until_ready(mcmc.get_samples())
     seconds = time.perf_counter() - start
     x = jnp.asarray(problem.test[0].numpy())
-    mean = jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x, problem.network.sizes)))(draws).mean(0)
+    mean = jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x, problem.network)))(draws).mean(0)
     extra = mcmc.get_extra_fields()
     return {
         "seconds": seconds,

@@ -29,6 +29,9 @@ CONFINED = {
     "matplotlib": {"reports"},
     "torch.distributed": {"distributed"},
     "sklearn.base": {"estimators"},
+    "jax": {"methods"},
+    "numpyro": {"methods"},
+    "laplace": {"methods"},
     "torch.nn": {"bnn", "methods", "estimators", "experiments"},
 }
 

@@ -7,7 +7,8 @@ import torch
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP, BayesianTarget, Categorical, ModuleNetwork
 from pmcnet.errors import InputError
-from pmcnet.methods.registry import NAMES, TRAINED, options
+from pmcnet.methods.extras.library import LIBRARIES, installed
+from pmcnet.methods.registry import EXTRAS, NAMES, TRAINED, options
 
 PMC = {"n_proposals": 3, "n_draws": 8, "n_steps": 2, "n_epochs": 3}
 TINY = {
@@ -16,7 +17,20 @@ TINY = {
     **{name: {"n_epochs": 5} for name in TRAINED},
     "ensemble": {"n_epochs": 5, "n_members": 3},
     "sae": {"n_epochs": 4, "n_chains": 2, "n_members": 3, "n_next_epochs": 1},
+    "laplace": {"n_iterations": 20, "n_turns": 2},
+    "nuts": {"n_chains": 2, "n_warmup": 15, "n_draws": 10},
 }
+
+
+def an_extra(name):
+    """Skipped where its library is missing; slow where it is compiled for each fit."""
+    reason = f"{LIBRARIES[name].title} is not installed: pip install 'pmcnet[{name}]'"
+    marks = [pytest.mark.skipif(not installed(name), reason=reason), *([pytest.mark.slow] if name == "nuts" else [])]
+    return pytest.param(name, marks=marks)
+
+
+THEIRS = [an_extra(name) for name in EXTRAS]
+ALL = [*NAMES, *THEIRS]
 
 
 def rows(n=40):
@@ -30,7 +44,7 @@ def regressor(name, **settings):
     return PMCNetRegressor(method=name, method_options=TINY[name], **given)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_method_fits_and_predicts_the_right_shapes(name):
     x, y = rows()
     model = regressor(name).fit(x, y)
@@ -50,7 +64,7 @@ def test_method_fits_and_predicts_the_right_shapes(name):
     assert np.allclose(probability.sum(1), 1)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_seed_decides_the_answer(name):
     x, y = rows()
     one, same = regressor(name).fit(x, y).predict(x), regressor(name).fit(x, y).predict(x)
@@ -59,7 +73,7 @@ def test_seed_decides_the_answer(name):
     assert (one != other).any()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_method_is_saved_and_loaded(name, tmp_path):
     x, y = rows()
     model = regressor(name).fit(x, y)
@@ -71,11 +85,11 @@ def test_method_is_saved_and_loaded(name, tmp_path):
     assert loaded.thinned(5).predict(x).shape == (40,)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_bad_settings_are_refused(name):
     with pytest.raises(InputError, match=f"{name} has no setting magic"):
         options(name, {"magic": 1}, 100)
-    batches = "n_particles" if name == "annealed" else "batch_size"
+    batches = {"annealed": "n_particles", "laplace": "n_kept", "nuts": "n_draws"}.get(name, "batch_size")
     with pytest.raises(InputError, match=batches):
         options(name, {batches: -3}, 100).method(name)
     with pytest.raises(InputError, match="must be a whole number"):
@@ -95,7 +109,7 @@ def test_baseline_trains_any_module(name):
     assert fitted.history[-1].validation_loss is not None
 
 
-@pytest.mark.parametrize("name", TRAINED)
+@pytest.mark.parametrize("name", [*TRAINED, *THEIRS])
 def test_baseline_never_claims_to_be_the_posterior(name):
     x, y = rows()
     posterior = regressor(name).fit(x, y).posterior_
@@ -103,7 +117,7 @@ def test_baseline_never_claims_to_be_the_posterior(name):
     assert posterior.log_evidence == -np.inf
 
 
-@pytest.mark.parametrize("name", [name for name in TRAINED if name != "adam-mle"])
+@pytest.mark.parametrize("name", [*(name for name in TRAINED if name != "adam-mle"), *THEIRS])
 def test_prior_of_a_baseline_is_searched_on_validation_rows(name):
     x, y = rows()
     model = regressor(name, prior_std="auto").fit(x, y)

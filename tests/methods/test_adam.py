@@ -127,3 +127,30 @@ def test_pmc_method_fits_a_linear_network():
 def test_bad_settings_are_refused(make, text):
     with pytest.raises(InputError, match=text):
         make()
+
+
+def test_cosine_schedule_rises_falls_and_ends_near_zero():
+    adam = Adam(learning_rate=0.1, schedule="cosine")
+    rates = [adam._rate(i / 1000) for i in range(1000)]
+    top = rates.index(max(rates))
+    assert 30 < top < 60
+    assert rates == sorted(rates[:top]) + sorted(rates[top:], reverse=True)
+    assert max(rates) <= 0.1
+    assert rates[0] < 0.01
+    assert rates[-1] < 1e-4
+    assert {Adam(learning_rate=0.1)._rate(i / 10) for i in range(10)} == {0.1}
+
+
+def test_weight_decay_draws_unused_weights_to_zero():
+    """A network whose rows do not count is moved by the decay alone: theta (1 - rate decay)^steps."""
+    x = torch.ones(20, 2)
+    target = BayesianTarget(MLP((2, 1)), Bernoulli(), x, torch.zeros(20), weight=torch.zeros(20))
+    start = torch.ones(1, target.dim)
+    found = Adam(learning_rate=0.1, weight_decay=0.5, batch_size=10, n_epochs=3).minimise(target, start, seed=0)
+    torch.testing.assert_close(found.theta, start * 0.95**6)
+
+
+@pytest.mark.parametrize(("given", "text"), [({"schedule": "steps"}, "constant, cosine"), ({"weight_decay": -1}, "-1")])
+def test_bad_schedules_are_refused(given, text):
+    with pytest.raises(InputError, match=text):
+        Adam(**given)

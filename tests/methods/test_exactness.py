@@ -36,10 +36,11 @@ def test_mle_is_least_squares_and_map_is_ridge():
     assert torch.allclose(best, mean, atol=1e-5)
 
 
-def test_bbp_is_the_best_gaussian_with_independent_coordinates():
+@pytest.mark.parametrize("estimator", ["weights", "local"])
+def test_bbp_is_the_best_gaussian_with_independent_coordinates(estimator):
     """Mean of the posterior, variances 1 / diag(precision)."""
     target, mean, precision, _ = linear()
-    method = BBP(n_draws=256, batch_size=N, n_epochs=4000, learning_rate=0.002, n_kept=20000)
+    method = BBP(n_draws=256, estimator=estimator, batch_size=N, n_epochs=4000, learning_rate=0.002, n_kept=20000)
     theta = method.fit(target, seed=0).posterior.theta
     expected = 1 / precision.diagonal().sqrt()
     error = expected / 20000**0.5
@@ -108,8 +109,8 @@ def test_dropout_score_of_masks_is_that_of_masked_weights():
     target = BayesianTarget(MLP((3, 5, 1)), Gaussian(SIGMA), x, y)
     method = MCDropout(rate=0.5)
     theta = torch.randn(1, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    rows = torch.tensor([0])
-    by_row = method._mlp_score(target, target.network, theta, rows, stream(3, 0, 0))
+    batch = target.batch(torch.tensor([0]))
+    by_row = method._mlp_score(target, target.network, theta, batch, stream(3, 0, 0))
     mask = method.masks(target, 1, stream(3, 0, 0))
-    by_weight = mask * target.batch_likelihood_and_score(theta * mask, rows).score
+    by_weight = mask * target.batch_likelihood_and_score(theta * mask, batch).score
     assert torch.allclose(by_row, by_weight)

@@ -221,6 +221,10 @@ def _four(names):
                 "ess": 950.0 if i == 0 else None,
                 "seconds": 12.3 / (1 + i),
                 "milliseconds_per_row": 0.42 / 10**i if i < 3 else None,
+                "chosen": {"early_stopping": False, "learning_rate": 0.01, "prior_std": 1.0 + i} if i < 3 else None,
+                "chosen_by": "evidence" if i == 0 else "validation",
+                "trials": [{"prior_std": 1.0, "validation_nll": 0.2}] * (6 * i),
+                "tuning_seconds": 3.5 * i,
             }
         )
     return entries

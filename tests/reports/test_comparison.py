@@ -16,7 +16,7 @@ KINDS = {
     "multiclass": records.multiclass_compared,
     "regression": records.regression_compared,
 }
-NEW = ("per_draw", "best", "milliseconds_per_row", "roc", "confusion", "squared_errors")
+NEW = ("per_draw", "best", "milliseconds_per_row", "roc", "confusion", "squared_errors", "chosen", "trials")
 MARKED = (
     "marked: the best, or not told apart from it on these rows "
     "(95 % interval of the difference over resampled test rows)"
@@ -80,6 +80,25 @@ def test_comparison_takes_the_area_under_the_curve_where_none_is_given():
     record = records.binary_compared()
     entry = record["comparison"][0] | {"roc": {"grid": [0, 0.5, 1], "mean": [0, 1, 1], "auc": None}}
     assert "annealed, AUC 0.750" in comparison(record | {"comparison": [entry]}).body
+
+
+def test_comparison_tells_the_settings_and_how_they_were_chosen():
+    record = records.binary_compared()
+    chosen = [
+        {"chosen": {"prior_std": 2.0}, "chosen_by": "evidence", "trials": [{}] * 3, "tuning_seconds": 4.25},
+        {"chosen": {"early_stopping": False, "rate": 0.01}, "trials": [{}] * 6, "tuning_seconds": None},
+        {"chosen": {"prior_std": 1.0}, "chosen_by": None, "trials": [], "tuning_seconds": 0.0},
+        {"chosen": {}},
+    ]
+    entries = [entry | more for entry, more in zip(record["comparison"], chosen, strict=True)]
+    body = comparison(record | {"comparison": entries}).body
+    told = body.split("Chosen settings</h3>")[1].split("</tbody>")[0]
+    cells = [re.sub(r"<[^>]+>", "|", row) for row in re.findall(r"<tr>(.*?)</tr>", told, re.DOTALL)[1:]]
+    assert "|prior_std 2||evidence||3||4.2 s|" in cells[0]
+    assert "|early_stopping no, rate 0.01||validation||6||-|" in cells[1]
+    assert "|prior_std 1||as given||-||-|" in cells[2]
+    assert len(cells) == 3
+    assert "Test rows had no say" in body
 
 
 def test_curves_of_nine_methods_look_different():
@@ -167,6 +186,7 @@ def test_comparison_takes_methods_of_one_name():
         ({"squared_errors": [1.0, -1.0]}, "squared_errors of annealed must be at least 0"),
         ({"squared_errors": [1.0, None]}, "squared_errors of annealed must be finite"),
         ({"squared_errors": []}, "non-empty"),
+        ({"chosen": "all"}, "chosen must hold settings by name"),
     ],
 )
 def test_comparison_refuses_bad_parts(change, words):

@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from pmcnet.bnn.network import Layout
 from pmcnet.errors import InputError
@@ -150,3 +151,73 @@ class LaplacePrior(_Scaled):
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
         """|theta|_1 / b - D."""
         return theta.abs().sum(-1) / self.scale - theta.shape[-1]
+
+
+@dataclass(frozen=True)
+class ScaleMixturePrior(_Scaled):
+    """share N(0, wide^2) + (1 - share) N(0, narrow^2) on every weight and bias (Blundell et al., 2015).
+
+    Most weights near zero, some far from it. Given by its own standard deviation, as the other priors are:
+    sigma^2 = share wide^2 + (1 - share) narrow^2. Another sigma scales both components.
+
+    Args:
+        sigma: the standard deviation of the mixture.
+        share: the wide component's.
+        ratio: narrow / wide.
+    """
+
+    share: float = 0.5
+    ratio: float = 0.1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.share < 1:
+            raise InputError(f"share must lie strictly between 0 and 1; got {self.share}. Use GaussianPrior for one.")
+        if not 0 < self.ratio <= 1:
+            raise InputError(f"ratio, of the narrow scale to the wide one, must lie in (0, 1]; got {self.ratio}.")
+
+    @classmethod
+    def of(cls, wide: float, narrow: float, share: float = 0.5) -> Self:
+        """The mixture with these components' standard deviations."""
+        _positive("wide", wide)
+        _positive("narrow", narrow)
+        return cls(math.hypot(math.sqrt(share) * wide, math.sqrt(1 - share) * narrow), share, narrow / wide)
+
+    @property
+    def wide(self) -> float:
+        """sigma / sqrt(share + (1 - share) ratio^2)."""
+        return self.sigma / math.sqrt(self.share + (1 - self.share) * self.ratio**2)
+
+    @property
+    def narrow(self) -> float:
+        """ratio wide."""
+        return self.ratio * self.wide
+
+    def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
+        """sum_i log[share N(theta_i; 0, wide^2) + (1 - share) N(theta_i; 0, narrow^2)].
+
+        As log share + log N(wide) - log P(wide | theta_i), which is the logarithm of a sum of exponentials from the
+        odds of the two and stays finite where the narrow density underflows.
+        """
+        wide = _log_normal(theta, self.wide, theta.shape[-1] * math.log(self.wide / self.share))
+        return wide - F.logsigmoid(self._log_odds(theta)).sum(-1)
+
+    def score(self, theta: Tensor, layout: Layout) -> Tensor:
+        """-theta / wide^2 - P(narrow | theta) (1 - ratio^2) theta / narrow^2."""
+        share = (-self._log_odds(theta)).sigmoid()  # 0 where theta / narrow^2 may overflow
+        return -(theta / self.wide) / self.wide - share * (theta / self.narrow) * ((1 - self.ratio**2) / self.narrow)
+
+    def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
+        """wide z with probability share, else narrow z."""
+        is_wide = (uniform(sources, n_draws * layout.dim, like) < self.share).to(like.dtype)
+        scales = is_wide.mul_(self.wide - self.narrow).add_(self.narrow)
+        return standard_normal(sources, (n_draws, layout.dim), like).mul_(scales.reshape(-1, n_draws, layout.dim))
+
+    def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
+        """-theta . score - D, as for every density whose coordinates are in units of sigma."""
+        return -(theta * self.score(theta, layout)).sum(-1) - theta.shape[-1]
+
+    def _log_odds(self, theta: Tensor) -> Tensor:
+        """log P(wide | theta_i) - log P(narrow | theta_i), least where theta_i is 0."""
+        at_zero = math.log(self.share) - math.log1p(-self.share) + math.log(self.ratio)
+        return at_zero + (0.5 * (1 - self.ratio**2)) * (theta / self.narrow).square()

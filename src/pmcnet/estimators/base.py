@@ -64,6 +64,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     method_options_: dict[str, Value]
     prior_std_: float
     prior_trials_: list[dict[str, float]]
+    prior_seconds_: float
     encoder_: Encoder
     n_features_in_: int
 
@@ -176,6 +177,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         memory = storage.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
         self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
+        self.prior_seconds_ = outcome.search_seconds
         self.verdict_ = outcome.posterior.verdict
         self.method_, self.method_reason_ = chosen.name, chosen.reason
         self.method_options_ = dict(vars(chosen.options))

@@ -1,5 +1,6 @@
 """One fit: the prior's scale, then the posterior, by the planned method."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -45,12 +46,21 @@ class Companion:
 
 
 class Outcome(NamedTuple):
-    """The posterior, its history as plain data, the prior's scale and the trials that chose it."""
+    """The posterior, its history as plain data, the prior's scale, the trials that chose it and what they took."""
 
     posterior: ParticlePosterior
     history: list[dict[str, Any]]
     prior_std: float
     trials: list[dict[str, float]]
+    search_seconds: float
+
+
+class _Searched(NamedTuple):
+    """The target with the prior that was found, what was tried, and the seconds it took."""
+
+    target: BayesianTarget
+    trials: list[dict[str, float]]
+    seconds: float
 
 
 @dataclass(frozen=True)
@@ -80,20 +90,15 @@ class Fitting:
 
     def _annealed(self, method: AnnealedMethod, target: BayesianTarget) -> Outcome:
         trials: list[dict[str, float]] = []
+        seconds = 0.0
         how = "evidence" if self.prior_std == "auto" else self.prior_std
         searcher = replace(method.sampler, n_particles=min(N_SEARCH, method.sampler.n_particles))
         if how == "evidence":
-            self.companion.stage("searching the prior's scale by the evidence")
-            some = target if len(target.x) <= SEARCH_ROWS else target.at(slice(0, SEARCH_ROWS))
-            found = tune.evidence_prior(
-                some, searcher, seed=self.seed, n_trials=N_TRIALS, tolerance=0.2, progress=self._tell_evidence
-            )
-            trials = [trial._asdict() for trial in found.trials]
-            target = replace(target, prior=target.prior.rescaled(found.sigma))
+            target, trials, seconds = self._by_evidence(target, searcher)
         elif how == "validation":
             training, validation, counts = self._held_out(target)
             fit = AnnealedMethod(sampler=searcher).fit
-            target, trials = self._validated(
+            target, trials, seconds = self._validated(
                 target, training, validation, counts, lambda t: fit(t, seed=self.seed).posterior
             )
         state = self.companion.settled(self.plan, target.prior.sigma)
@@ -101,11 +106,23 @@ class Fitting:
             raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
         self.companion.stage(f"annealing {method.sampler.n_particles} networks")
         fitted = method.fit(target, seed=self.seed, observers=[self.companion.annealed], state=state)
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials)
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
+
+    def _by_evidence(self, target: BayesianTarget, searcher: ais.AnnealedPMC) -> _Searched:
+        """The prior at which log Z is largest, by short runs on some of the rows."""
+        self.companion.stage("searching the prior's scale by the evidence")
+        start = time.monotonic()
+        some = target if len(target.x) <= SEARCH_ROWS else target.at(slice(0, SEARCH_ROWS))
+        found = tune.evidence_prior(
+            some, searcher, seed=self.seed, n_trials=N_TRIALS, tolerance=0.2, progress=self._tell_evidence
+        )
+        chosen = replace(target, prior=target.prior.rescaled(found.sigma))
+        return _Searched(chosen, [trial._asdict() for trial in found.trials], time.monotonic() - start)
 
     def _pmc(self, method: PMCMethod, target: BayesianTarget) -> Outcome:
         self._refuse_evidence()
         trials: list[dict[str, float]] = []
+        seconds = 0.0
         training, validation, counts = target, None, None
         if len(target.x) >= LEAST_VALIDATED:
             training, validation, counts = self._held_out(target)
@@ -121,7 +138,7 @@ class Fitting:
             )
         if isinstance(self.prior_std, str) and validation is not None:
             shorter = replace(started, n_steps=min(_SEARCH_STEPS, method.n_steps))
-            training, trials = self._validated(
+            training, trials, seconds = self._validated(
                 training, training, validation, counts, lambda t: shorter.fit(t, seed=self.seed).posterior
             )
         state = self.companion.settled(self.plan, training.prior.sigma)
@@ -129,17 +146,18 @@ class Fitting:
             raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
         self.companion.stage(f"{method.n_steps} steps of {self.plan.name}")
         fitted = started.fit(training, seed=self.seed, observers=[self.companion.stepped], state=state)
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials)
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials, seconds)
 
     def _trained(self, method: Trained, target: BayesianTarget) -> Outcome:
         """Train; the prior's scale on validation rows, which methods that need none then get for training."""
         self._refuse_evidence()
         trials: list[dict[str, float]] = []
+        seconds = 0.0
         validated = len(target.x) >= LEAST_VALIDATED
         training, validation, _ = self._held_out(target) if validated else (target, None, None)
         if isinstance(self.prior_std, str) and method.has_prior and (validated or self.prior_std == "validation"):
             training, rows, counts = self._held_out(target)
-            target, trials = self._validated(
+            target, trials, seconds = self._validated(
                 target, training, rows, counts, lambda t: method.fit(t, seed=self.seed, validation=rows).posterior
             )
             training = replace(training, prior=target.prior)
@@ -152,7 +170,7 @@ class Fitting:
             validation=validation if method.needs_validation else None,
             progress=self.companion.epoch,
         )
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials)
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
 
     def _refuse_evidence(self) -> None:
         if self.prior_std == "evidence":
@@ -180,11 +198,13 @@ class Fitting:
         validation: Rows,
         counts: Weight,
         fit: Callable[[BayesianTarget], ParticlePosterior],
-    ) -> tuple[BayesianTarget, list[dict[str, float]]]:
+    ) -> _Searched:
         self.companion.stage("searching the prior's scale on validation rows")
+        start = time.monotonic()
         found = tune.validation_prior(training, fit, validation, weight=counts, progress=self._tell_validation)
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
-        return replace(target, prior=target.prior.rescaled(found.best)), trials
+        chosen = replace(target, prior=target.prior.rescaled(found.best))
+        return _Searched(chosen, trials, time.monotonic() - start)
 
     def _tell_evidence(self, trial: tune.Trial) -> None:
         error = f" +- {trial.log_evidence_error:.1f}" if torch.isfinite(torch.tensor(trial.log_evidence_error)) else ""

@@ -10,7 +10,7 @@ from pmcnet.bnn import BayesianTarget
 from pmcnet.experiments.problem import Problem
 from pmcnet.experiments.scoring import Say, score
 from pmcnet.methods.bbp import BBP
-from pmcnet.methods.grids import GRIDS
+from pmcnet.methods.grids import GRIDS, parts
 from pmcnet.methods.registry import Baseline, options
 from pmcnet.runs.curves import Record
 
@@ -48,7 +48,7 @@ def run_baseline(
     x, y = problem.validation
 
     def loss(choice: Mapping[str, Any]) -> float:
-        method, target = _made(name, problem, choice, extra)
+        method, target = made(name, problem, choice, extra)
         posterior = method.fit(target, seed=TUNING_SEED, validation=problem.validation).posterior
         accuracy = metrics.accuracy(posterior.draws(x, n_passes=n_passes), y.long()).mean()
         return float(-accuracy - 1e-4 * posterior.log_predictive(x, y).mean())
@@ -56,7 +56,7 @@ def run_baseline(
     start = time.monotonic()
     found = tune.grid_search(GRIDS[name][:n_choices], loss)
     tuning_seconds = time.monotonic() - start
-    method, target = _made(name, problem, found.best, extra)
+    method, target = made(name, problem, found.best, extra)
     runs = []
     for seed in range(n_seeds):
         start = time.monotonic()
@@ -83,10 +83,18 @@ def run_baseline(
     return runs
 
 
-def _made(
+def made(
     name: str, problem: Problem, choice: Mapping[str, Any], extra: Mapping[str, Any]
 ) -> tuple[Baseline, BayesianTarget]:
-    own = {key: value for key, value in choice.items() if key != "prior_std"}
-    made = options(name, {**own, **extra}, len(problem.train[0])).method(name)
-    assert isinstance(made, Baseline)
-    return made, problem.target(choice["prior_std"] ** 2)
+    """The method and its target.
+
+    Args:
+        name: of the method.
+        problem: rows and network.
+        choice: settings of its own and the prior's scale.
+        extra: settings that are not chosen.
+    """
+    own, prior_std = parts(choice)
+    method = options(name, {**own, **extra}, len(problem.train[0])).method(name)
+    assert isinstance(method, Baseline)
+    return method, problem.target(prior_std**2)

@@ -5,16 +5,20 @@ the starting points of the samplers.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Layout
+from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.training import EpochRecord, Progress, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Watch, batches, set_rate
 from pmcnet.rng import Stream, uniform
+
+Schedule = Literal["constant", "cosine"]
+_RISE = 0.05
 
 
 class Optimum(NamedTuple):
@@ -33,8 +37,8 @@ def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
     likelihood's own parameters are at the centre of their prior.
     """
     centre, width = _start_box(target.network.layout)
-    centre, width = centre.to(target.x), width.to(target.x)
-    unit = 2 * uniform(sources, target.n_parameters, like=target.x).to(target.x.dtype) - 1  # (P, n_parameters)
+    centre, width = centre.to(target.like), width.to(target.like)
+    unit = 2 * uniform(sources, target.n_parameters, like=target.like).to(target.like) - 1  # (P, n_parameters)
     extra = target.likelihood.from_normal(unit.new_zeros(len(sources), target.likelihood.n_extra))
     return torch.cat([centre + width * unit, extra], dim=-1)
 
@@ -46,7 +50,7 @@ def _start_box(layout: Layout) -> tuple[Tensor, Tensor]:
     for p in layout:
         if not p.is_bias:
             matrix_fan_in = p.fan_in
-        elif not p.name.endswith("bias"):
+        elif p.name.endswith("weight"):
             matrix_fan_in = 0
             centre[p.start : p.stop] = 1.0
         width[p.start : p.stop] = 1 / math.sqrt(matrix_fan_in) if matrix_fan_in else 0.0
@@ -63,6 +67,8 @@ class Adam:
         betas: decay of its two averages.
         batch_size: rows per step.
         n_epochs: passes over the rows; with validation rows each network keeps its best epoch.
+        schedule: "constant", or "cosine": the step rises over the first twentieth and then falls to zero.
+        weight_decay: share of every parameter, times the step, that is taken off at each step (AdamW).
     """
 
     objective: Literal["mle", "map"] = "mle"
@@ -70,8 +76,14 @@ class Adam:
     betas: tuple[float, float] = (0.9, 0.999)
     batch_size: int = 10
     n_epochs: int = 500
+    schedule: Schedule = "constant"
+    weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.schedule not in get_args(Schedule):
+            raise InputError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {self.schedule!r}.")
+        if not self.weight_decay >= 0:
+            raise InputError(f"weight_decay must not be negative; got {self.weight_decay}.")
         if self.objective not in ("mle", "map"):
             raise InputError(f'objective must be "mle" or "map"; got {self.objective!r}.')
         if not self.learning_rate > 0:
@@ -98,20 +110,33 @@ class Adam:
             progress: told after each epoch.
         """
         theta = start.detach().clone().requires_grad_()
-        optimiser = torch.optim.Adam([theta], lr=self.learning_rate, betas=self.betas)
+        optimiser = torch.optim.AdamW(
+            [theta], lr=self.learning_rate, betas=self.betas, weight_decay=self.weight_decay, fused=theta.is_cuda
+        )
+        trained = replace(target, network=target.network.for_training())
         watch = Watch(target, validation, self.n_epochs, progress)
+        n_steps, step = self.n_epochs * -(-len(target.x) // self.batch_size), 0
         for epoch in range(self.n_epochs):
-            for rows in batches(target, self.batch_size, seed=seed, epoch=epoch):
-                theta.grad = self._gradient(target, theta.detach(), rows)
+            for batch in batches(trained, self.batch_size, seed=seed, epoch=epoch):
+                set_rate(optimiser, self._rate(step / n_steps))
+                theta.grad = self._gradient(trained, theta.detach(), batch)
                 optimiser.step()
+                step += 1
             if validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(theta)
             watch.done()
         return Optimum(watch.best, watch.loss.to(start.dtype), watch.at.cpu(), tuple(watch.history))
 
-    def _gradient(self, target: BayesianTarget, theta: Tensor, rows: Tensor) -> Tensor:
+    def _rate(self, done: float) -> float:
+        """The step when this share of the training is done."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        rise = min(1.0, (done + 1e-3) / _RISE)
+        return self.learning_rate * rise * 0.5 * (1 + math.cos(math.pi * done))
+
+    def _gradient(self, target: BayesianTarget, theta: Tensor, batch: Batch) -> Tensor:
         """Of the negative log-likelihood of a batch (P, D), plus for MAP the batch's share of the prior."""
-        score = target.batch_likelihood_and_score(theta, rows).score
+        score = target.batch_likelihood_and_score(theta, batch).score
         if self.objective == "map":
-            score = torch.add(score, target.prior_and_score(theta).score, alpha=len(rows) / len(target.x))
+            score = torch.add(score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x))
         return -score

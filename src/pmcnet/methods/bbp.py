@@ -3,6 +3,7 @@
 q(theta) = N(mu, s^2), s = 1e-6 + softplus(rho). Each batch lowers an estimate of
     -sum_batch E_q log p(y | theta) + (n_batch / N) [E_q log q(theta) - E_q log p(theta)]
 from draws theta = mu + s eps. The entropy of q is exact: d/ds E_q log q = -1 / s; the rest is averaged over draws.
+The local estimator of the same loss draws outputs of layers and has the prior in closed form where it is Gaussian.
 """
 
 from dataclasses import dataclass
@@ -13,10 +14,12 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pmcnet.bnn import BayesianTarget, Population
+from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
+from pmcnet.methods.local_reparametrisation import local_slopes
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
-from pmcnet.rng import standard_normal, stream, uniform
+from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
     "draws of a Gaussian with independent coordinates fitted to the posterior: such a fit is narrower than the "
@@ -32,6 +35,9 @@ class BBP(Trained):
 
     Args:
         n_draws: draws of theta per step.
+        estimator: "weights" draws theta for a batch, and estimates prior and likelihood from the draws. "local" draws
+            the outputs of layers for each row (MLPs only), with less noise in the gradient, and needs no draws for the
+            prior where it is Gaussian; for others it draws theta.
         learning_rate: Adam's step.
         batch_size: rows per step.
         n_epochs: passes over the rows; with validation rows the epoch whose mean network does best is kept.
@@ -41,6 +47,7 @@ class BBP(Trained):
     """
 
     n_draws: int = 3
+    estimator: Literal["weights", "local"] = "weights"
     learning_rate: float = 1e-3
     batch_size: int = 100
     n_epochs: int = 200
@@ -55,6 +62,8 @@ class BBP(Trained):
             raise InputError(f"learning_rate must be positive and start not negative; got {self}.")
         if self.predict not in ("draws", "mean"):
             raise InputError(f'predict must be "draws" or "mean"; got {self.predict!r}.')
+        if self.estimator not in ("weights", "local"):
+            raise InputError(f'estimator must be "weights" or "local"; got {self.estimator!r}.')
 
     def fit(
         self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
@@ -63,12 +72,10 @@ class BBP(Trained):
         parameters = self._start(target, seed).requires_grad_()  # (2, D)
         optimiser = torch.optim.Adam([parameters], lr=self.learning_rate)
         watch = Watch(target, validation, self.n_epochs, progress)
-        n_batches = -(-len(target.x) // self.batch_size)
         for epoch in range(self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
-            noise = standard_normal([source], (n_batches, self.n_draws, target.dim), like=target.x)[0]
-            for eps, rows in zip(noise, batches(target, self.batch_size, seed=seed, epoch=epoch), strict=True):
-                parameters.grad = self._gradient(target, parameters.detach(), eps, rows)
+            for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                parameters.grad = self._gradient(target, parameters.detach(), batch, source)
                 optimiser.step()
             if validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(parameters[None], parameters[:1])
@@ -78,27 +85,43 @@ class BBP(Trained):
             draws = mean[None]
         else:
             source = stream(seed, _NOISE_STEP + self.n_epochs, 0, target.device)
-            draws = mean + deviation * standard_normal([source], (self.n_kept, target.dim), like=target.x)[0]
+            draws = mean + deviation * standard_normal([source], (self.n_kept, target.dim), like=target.like)[0]
         return Fit(Population.of(target, draws, REASON), tuple(watch.history))
 
     def _start(self, target: BayesianTarget, seed: int) -> Tensor:
         """Mu uniform within the start, the likelihood's own at their prior's centre; rho uniform in [-3, -2]."""
-        unit = uniform([stream(seed, 0, 0)], 2 * target.dim, like=target.x).to(target.x.dtype).reshape(2, -1)
+        unit = uniform([stream(seed, 0, 0)], 2 * target.dim, like=target.like).to(target.like).reshape(2, -1)
         mu = self.start * (2 * unit[0] - 1)
         if target.likelihood.n_extra:
             mu[target.n_parameters :] = target.likelihood.from_normal(mu.new_zeros(target.likelihood.n_extra))
         return torch.stack([mu, unit[1] - 3])
 
-    def _gradient(self, target: BayesianTarget, parameters: Tensor, eps: Tensor, rows: Tensor) -> Tensor:
-        mean, deviation = moments(parameters)
-        theta = mean + deviation * eps  # (S, D)
-        share = len(rows) / len(target.x)
-        score = target.batch_likelihood_and_score(theta, rows).score
-        score = torch.add(score, target.prior_and_score(theta).score, alpha=share)
-        by_deviation = (score * eps).mean(0) + share / deviation
-        return torch.stack([-score.mean(0), -by_deviation * parameters[1].sigmoid()])
+    def _gradient(self, target: BayesianTarget, parameters: Tensor, batch: Batch, source: Stream) -> Tensor:
+        slopes_of = local_slopes if self.estimator == "local" else weight_slopes
+        q = moments(parameters)
+        slopes = slopes_of(target, q, batch, self.n_draws, source)
+        slopes[1] += batch.n_rows / len(target.x) / q[1]
+        slopes[1] *= parameters[1].sigmoid()
+        return slopes.neg_()
 
 
-def moments(parameters: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and standard deviation of q, from (mu, rho): (2, D) -> (D,), (D,)."""
-    return parameters[0], _LEAST + F.softplus(parameters[1])
+def weight_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream) -> Tensor:
+    """Slopes of E_q log p(y | theta) + (n_batch / N) E_q log p(theta) by mean and standard deviation of q: (2, D).
+
+    Args:
+        target: any.
+        q: mean and standard deviation (2, D).
+        batch: rows.
+        n_draws: draws of theta, each for the whole batch.
+        source: of the noise.
+    """
+    eps = standard_normal([source], (n_draws, target.dim), like=q)[0]
+    theta = q[0] + q[1] * eps  # (S, D)
+    score = target.batch_likelihood_and_score(theta, batch).score
+    score = torch.add(score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x))
+    return torch.stack([score.mean(0), (score * eps).mean(0)])
+
+
+def moments(parameters: Tensor) -> Tensor:
+    """Mean and standard deviation of q, from (mu, rho): (2, D) -> (2, D)."""
+    return torch.stack([parameters[0], _LEAST + F.softplus(parameters[1])])

@@ -27,4 +27,14 @@ GRIDS: Mapping[str, tuple[Choice, ...]] = {
     "psgld": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),
     "mc-dropout": _grid(rate=(0.05, 0.2, 0.5), prior_std=(1.0, 3.0)),
     "sae": _grid(step=(0.02, 0.1), prior_std=_PRIORS),
+    "laplace": _grid(subset=("last-layer", "all"), prior_std=(0.3, 1.0, 3.0)),
+    "nuts": _grid(prior_std=(0.3, 0.5, 1.0, 2.0, 3.0, 5.0)),
 }
+
+
+def parts(choice: Choice) -> tuple[dict[str, Value], float]:
+    """The method's own settings of a choice, and the prior's scale."""
+    own = dict(choice)
+    sigma = own.pop("prior_std")
+    assert isinstance(sigma, int | float)
+    return own, float(sigma)

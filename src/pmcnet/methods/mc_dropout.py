@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from pmcnet.bnn import MLP, BayesianTarget, Layout, Parameter, Population
 from pmcnet.bnn.network import ACTIVATIONS
+from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
@@ -67,8 +68,8 @@ class MCDropout(Trained):
         watch = Watch(target, validation, self.n_epochs, progress)
         for epoch in range(self.n_epochs):
             source = stream(seed, _MASK_STEP + epoch, 0)
-            for rows in batches(target, self.batch_size, seed=seed, epoch=epoch):
-                theta.grad = self._gradient(target, theta.detach(), rows, source)
+            for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                theta.grad = self._gradient(target, theta.detach(), batch, source)
                 optimiser.step()
             if validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(theta)
@@ -89,33 +90,31 @@ class MCDropout(Trained):
         """0 or 1 / (1 - p) for each unit (n, n_units)."""
         return torch.as_tensor(source.host.random((n, n_units)) >= self.rate).to(like) / (1 - self.rate)
 
-    def _gradient(self, target: BayesianTarget, theta: Tensor, rows: Tensor, source: Stream) -> Tensor:
+    def _gradient(self, target: BayesianTarget, theta: Tensor, batch: Batch, source: Stream) -> Tensor:
         if isinstance(target.network, MLP):
-            score = self._mlp_score(target, target.network, theta, rows, source)
+            score = self._mlp_score(target, target.network, theta, batch, source)
         else:
             mask = self.masks(target, 1, source)
-            score = mask * target.batch_likelihood_and_score(theta * mask, rows).score
+            score = mask * target.batch_likelihood_and_score(theta * mask, batch).score
         if self.objective == "map":
-            score = torch.add(score, target.prior_and_score(theta).score, alpha=len(rows) / len(target.x))
+            score = torch.add(score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x))
         return -score
 
-    def _mlp_score(self, target: BayesianTarget, network: MLP, theta: Tensor, rows: Tensor, source: Stream) -> Tensor:
+    def _mlp_score(self, target: BayesianTarget, network: MLP, theta: Tensor, batch: Batch, source: Stream) -> Tensor:
         """The score of a batch with a mask for each row: (1, D)."""
-        hidden, activation = target.x[rows], ACTIVATIONS[network.activation][0]
+        hidden, activation = batch.x, ACTIVATIONS[network.activation][0]
         with torch.enable_grad():
             free = theta.detach().requires_grad_()
             weights, extra = target.parts(free)
             tensors = list(network.layout.unflatten(weights[0]).values())
             for layer, (weight, bias) in enumerate(zip(tensors[::2], tensors[1::2], strict=True)):
                 if layer or self.on_inputs:
-                    hidden = hidden * self._kept(len(rows), hidden.shape[1], source, like=hidden)
+                    hidden = hidden * self._kept(batch.n_rows, hidden.shape[1], source, like=hidden)
                 hidden = F.linear(hidden, weight, bias)
                 if 2 * layer + 2 < len(tensors):
                     hidden = activation(hidden)
-            log_prob = target.likelihood.log_prob(hidden[None], target.y[rows], extra)
-            if target.weight is not None:
-                log_prob = log_prob * target.weight[rows]
-            (score,) = torch.autograd.grad(log_prob.sum(), free)
+            log_prob = target.likelihood.log_prob(hidden[None], batch.y, extra)
+            (score,) = torch.autograd.grad(batch.total(log_prob).sum(), free)
         return score
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import Adam, default_start
+from pmcnet.methods.adam import Adam, Schedule, default_start
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained
 from pmcnet.rng import stream
@@ -27,6 +27,8 @@ class AdamMethod(Trained):
         learning_rate: Adam's step.
         batch_size: rows per step.
         n_epochs: passes over the rows.
+        schedule: "constant", or "cosine": the step rises over the first twentieth and then falls to zero.
+        weight_decay: share of every parameter, times the step, that is taken off at each step (AdamW).
         early_stopping: with validation rows each network keeps its best epoch; otherwise its last.
     """
 
@@ -35,6 +37,8 @@ class AdamMethod(Trained):
     learning_rate: float = 1e-3
     batch_size: int = 10
     n_epochs: int = 500
+    schedule: Schedule = "constant"
+    weight_decay: float = 0.0
     early_stopping: bool = True
 
     @property
@@ -53,6 +57,8 @@ class AdamMethod(Trained):
             learning_rate=self.learning_rate,
             batch_size=self.batch_size,
             n_epochs=self.n_epochs,
+            schedule=self.schedule,
+            weight_decay=self.weight_decay,
         )
 
     def fit(

@@ -10,6 +10,9 @@ from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam
 from pmcnet.methods.annealed import AnnealedMethod
 from pmcnet.methods.bbp import BBP
+from pmcnet.methods.extras.laplace import LaplaceMethod
+from pmcnet.methods.extras.library import installed, require
+from pmcnet.methods.extras.nuts import NUTSMethod
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.pmc import PMCMethod
 from pmcnet.methods.point import AdamMethod
@@ -18,7 +21,8 @@ from pmcnet.methods.sgld import SGLD
 from pmcnet.methods.starts import Jitter, Restarts
 
 Baseline = AdamMethod | BBP | SGLD | MCDropout | SAE
-Method = AnnealedMethod | PMCMethod | Baseline
+Extra = LaplaceMethod | NUTSMethod
+Method = AnnealedMethod | PMCMethod | Baseline | Extra
 Value = int | float | str | None
 
 UNSET = "auto"
@@ -36,7 +40,11 @@ TRAINED: Mapping[str, Baseline] = {
 }
 """Methods that train on mini-batches, with their defaults."""
 
+EXTRAS: Mapping[str, Extra] = {"laplace": LaplaceMethod(), "nuts": NUTSMethod()}
+"""Methods of other libraries, with their defaults; see `methods.extras.library`."""
+
 NAMES = ("annealed", *ais.VARIANTS, *TRAINED)
+"""Methods that are always there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,25 +95,30 @@ class PMCOptions:
         )
 
 
-Options = AnnealedOptions | PMCOptions | Baseline
+Options = AnnealedOptions | PMCOptions | Baseline | Extra
 LIGHT = PMCOptions(n_proposals=20, n_draws=20, n_steps=20)
 
 
-_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start")
+_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start", "weight_decay")
 
 
 def check_name(name: str) -> str:
     """The name, or an error that lists the names there are."""
-    if name not in NAMES:
-        raise InputError(f"method must be one of auto, {', '.join(NAMES)}; got {name!r}.")
+    if name not in NAMES and name not in EXTRAS:
+        raise InputError(f"method must be one of auto, {', '.join((*NAMES, *EXTRAS))}; got {name!r}.")
     return name
+
+
+def names_at_hand() -> list[str]:
+    """Every method that can be used here: those of other libraries only where these are installed."""
+    return [*NAMES, *(name for name in EXTRAS if installed(name))]
 
 
 def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
     """The settings of a method: the defaults for that many training rows, with what was given in their place.
 
     Adam's batches grow with the rows, from 10 to 200, and its epochs shrink, so that a start takes a bounded number
-    of steps.
+    of steps. A method whose library is missing is refused.
 
     Args:
         name: of the method.
@@ -114,6 +127,9 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
     """
     if check_name(name) == "annealed":
         return _with(AnnealedOptions(), name, given)
+    if name in EXTRAS:
+        require(name)
+        return _with(EXTRAS[name], name, given)
     if name in TRAINED:
         return _with(_sized(TRAINED[name], n_rows), name, given)
     batch_size = _adam_batch(n_rows)

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Gaussian, GaussianPrior, LayerGaussianPrior, Population
+from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, set_rate
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -110,10 +111,9 @@ class SAE(Trained):
         n_steps, done = n_epochs * -(-len(target.x) // self.batch_size), 0
         noise = self._target_noise(target, seed, member)  # (C, N) or None
         for epoch in range(first_epoch, first_epoch + n_epochs):
-            for rows in batches(target, self.batch_size, seed=seed, epoch=epoch):
-                for group in optimiser.param_groups:
-                    group["lr"] = low + 0.5 * (high - low) * (1 + math.cos(math.pi * done / n_steps))
-                theta.grad = self._gradient(target, theta.detach(), anchor, rows, noise)
+            for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                set_rate(optimiser, low + 0.5 * (high - low) * (1 + math.cos(math.pi * done / n_steps)))
+                theta.grad = self._gradient(target, theta.detach(), anchor, batch, noise)
                 optimiser.step()
                 done += 1
             if watch.validation is not None:
@@ -122,23 +122,23 @@ class SAE(Trained):
         return theta.detach()
 
     def _gradient(
-        self, target: BayesianTarget, theta: Tensor, anchor: Tensor, rows: Tensor, noise: Tensor | None
+        self, target: BayesianTarget, theta: Tensor, anchor: Tensor, batch: Batch, noise: Tensor | None
     ) -> Tensor:
         """Of the anchored loss of a batch: log p(theta - a) is the prior's density around the anchor."""
-        share = len(rows) / len(target.x)
+        share = batch.n_rows / len(target.x)
         prior = target.prior_and_score(prior_centre(target) + theta - anchor).score
-        score = target.batch_likelihood_and_score(theta, rows).score
+        score = target.batch_likelihood_and_score(theta, batch).score
         if noise is not None:
-            score = score + self._noise_score(target, theta, rows, noise[:, rows])
+            score = score + self._noise_score(target, theta, batch, noise[:, batch.positions])
         return -torch.add(score, prior, alpha=share)
 
-    def _noise_score(self, target: BayesianTarget, theta: Tensor, rows: Tensor, noise: Tensor) -> Tensor:
+    def _noise_score(self, target: BayesianTarget, theta: Tensor, batch: Batch, noise: Tensor) -> Tensor:
         """What noise in the targets adds to a Gaussian score: sum_n noise_n d output_n / d theta / sigma^2."""
         likelihood = target.likelihood
         assert isinstance(likelihood, Gaussian)
         with torch.enable_grad():
             free = theta.detach().requires_grad_()
-            output = target.network(free, target.x[rows])[..., 0]  # (C, n)
+            output = target.network(free, batch.x)[..., 0]  # (C, n)
             (score,) = torch.autograd.grad((output * noise / likelihood.sigma**2).sum(), free)
         return score
 
@@ -147,7 +147,7 @@ class SAE(Trained):
             return None
         assert isinstance(target.likelihood, Gaussian)
         sources = [stream(seed, _TARGET_STEP + member, chain) for chain in range(self.n_chains)]
-        return target.likelihood.sigma * standard_normal(sources, (len(target.x),), like=target.x)
+        return target.likelihood.sigma * standard_normal(sources, (len(target.x),), like=target.like)
 
     def _walked(
         self, target: BayesianTarget, anchor: Tensor, direction: Tensor, sources: Sequence[Stream]
@@ -175,7 +175,7 @@ def prior_scale(target: BayesianTarget) -> Tensor:
 
 def prior_centre(target: BayesianTarget) -> Tensor:
     """0 for the network's parameters, the prior's mean for the likelihood's own (D,)."""
-    centre = target.x.new_zeros(target.dim)
+    centre = target.like.new_zeros(target.dim)
     if target.likelihood.n_extra:
         centre[target.n_parameters :] = target.likelihood.from_normal(centre.new_zeros(target.likelihood.n_extra))
     return centre

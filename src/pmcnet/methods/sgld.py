@@ -73,10 +73,10 @@ class SGLD(Trained):
         every = max(1, (self.n_epochs * n_batches - first) * self.n_chains // self.n_kept)
         for epoch in range(self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
-            noise = standard_normal([source], (n_batches, self.n_chains, target.dim), like=target.x)[0]  # (B, C, D)
-            for i, rows in enumerate(batches(target, self.batch_size, seed=seed, epoch=epoch)):
-                gradient = target.batch_likelihood_and_score(theta, rows).score
-                gradient *= len(target.x) / len(rows)
+            noise = standard_normal([source], (n_batches, self.n_chains, target.dim), like=target.like)[0]  # (B, C, D)
+            for i, batch in enumerate(batches(target, self.batch_size, seed=seed, epoch=epoch)):
+                gradient = target.batch_likelihood_and_score(theta, batch).score
+                gradient *= len(target.x) / batch.n_rows
                 gradient += target.prior_and_score(theta).score
                 rate = self.learning_rate * (1 + step / self.delay) ** -self.decay
                 theta, squares = self._moved(theta, squares, gradient, noise[i], rate)

@@ -76,8 +76,8 @@ class Jitter:
         solution = self.solution
         if solution is None:
             (solution,) = Restarts(self.adam)(target, 1, seed=seed, validation=validation, progress=progress)
-        noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.x)
-        return solution.to(target.x) + self.scale * noise
+        noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.like)
+        return solution.to(target.like) + self.scale * noise
 
 
 @dataclass(frozen=True)

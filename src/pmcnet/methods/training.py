@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget
+from pmcnet.bnn.target import Batch
 from pmcnet.methods.fit import Fit
 from pmcnet.rng import stream
 
@@ -25,10 +26,18 @@ class EpochRecord(NamedTuple):
     seconds: float
 
 
-def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -> Iterator[Tensor]:
-    """Positions of rows, all of them once, in an order of (seed, epoch)."""
+def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -> Iterator[Batch]:
+    """All rows once, in an order of (seed, epoch), their inputs changed by the target's augmentation."""
     order = torch.as_tensor(stream(seed, 1 + epoch, 0).host.permutation(len(target.x)))
-    yield from torch.split(order.to(target.device), batch_size)
+    source = stream(seed, 1 + epoch, 1)
+    for positions in torch.split(order.to(target.x.device), batch_size):
+        yield target.batch(positions, source)
+
+
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """Make the next step with this rate."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmcnet.errors import InputError
+from pmcnet.reports.chosen import chosen_settings
 from pmcnet.reports.confusion import checked_counts
 from pmcnet.reports.forest import name_of
 from pmcnet.reports.markup import MISSING, Markup, count, joined, number, setting, table, tag
@@ -25,12 +26,12 @@ Entries = Sequence[Mapping[str, Any]]
 
 
 def comparison(record: Mapping[str, Any]) -> Section | None:
-    """Return several methods side by side: their metrics, and where given curves, confusions and errors."""
+    """Return several methods side by side: metrics, and where given settings, curves, confusions and errors."""
     entries = record.get("comparison")
     if not entries:
         return None
-    parts = [_table(record, entries), _roc(entries), _confusion(record, entries), _errors(entries)]
-    return Section("comparison", "Comparison of methods", joined(parts))
+    parts = [_table(record, entries), chosen_settings(entries), _roc(entries), _confusion(record, entries)]
+    return Section("comparison", "Comparison of methods", joined([*parts, _errors(entries)]))
 
 
 def milliseconds(value: Any) -> str:

@@ -11,7 +11,8 @@ import torch
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
 from pmcnet.estimators.showing import Shown
-from pmcnet.methods.registry import NAMES, check_name
+from pmcnet.methods.grids import GRIDS
+from pmcnet.methods.registry import check_name, names_at_hand
 from pmcnet.reports.page import write_report
 from pmcnet.runs.building import unfitted
 from pmcnet.runs.curves import roc_bands
@@ -21,6 +22,7 @@ from pmcnet.runs.preparing import Prepared, prepare
 from pmcnet.runs.scoring import Record, class_labels
 from pmcnet.runs.settings import RunSettings
 from pmcnet.runs.ties import best_in
+from pmcnet.runs.tuning import Tune, Tuned, tuned, tuning_record, validation_of
 
 MOST_ERRORS = 500
 """Test rows, at most, whose squared errors the page shows."""
@@ -35,8 +37,8 @@ class Compared(NamedTuple):
 
 
 def method_names(text: str) -> list[str]:
-    """Names from a list with commas; "all" is every method."""
-    names = list(NAMES) if text == "all" else [name.strip() for name in text.split(",") if name.strip()]
+    """Names from a list with commas; "all" is every method whose library is there."""
+    names = names_at_hand() if text == "all" else [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("--methods must name at least one method, or be all.")
     for name in names:
@@ -44,7 +46,9 @@ def method_names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def compare_runs(settings: RunSettings, methods: Sequence[str], out: Path, *, shown: Shown) -> Compared:
+def compare_runs(
+    settings: RunSettings, methods: Sequence[str], out: Path, *, shown: Shown, tune: Tune = "validation"
+) -> Compared:
     """Fit each method on the same training rows and score it on the same test rows.
 
     The page is that of the first method, with the comparison added.
@@ -54,21 +58,28 @@ def compare_runs(settings: RunSettings, methods: Sequence[str], out: Path, *, sh
         methods: names.
         out: the folder to make; each method's run lies in it.
         shown: displays progress.
+        tune: "validation" chooses the settings of each method that has a grid on validation rows; "none" takes its
+            defaults.
     """
     prepared = prepare(settings)
     each = {name: _own(prepared.settings, name) for name in methods}
     for own in each.values():
         unfitted(own, prepared.task)
+    searched = [name for name in each if tune == "validation" and name in GRIDS]
+    rows = validation_of(prepared) if searched else prepared
     folder = RunFolder.create(out)
     finished: list[Finished] = []
+    entries: list[Record] = []
     try:
         for name, own in each.items():
             shown.stage(f"{name}:")
-            finished.append(fit_run(own, out / name, shown=shown))
-    except InputError:
-        folder.discard()
+            found = tuned(own, rows, shown=shown) if name in searched else None
+            finished.append(fit_run(found.settings if found else own, out / name, shown=shown))
+            entries.append(_entry(finished[-1], found))
+    except (InputError, KeyboardInterrupt) as error:
+        if isinstance(error, InputError) or not finished:
+            folder.discard()
         raise
-    entries = [_entry(run) for run in finished]
     if len(prepared.y_test):
         best = best_in([run.model for run in finished], prepared.x_test, prepared.y_test, seed=settings.seed)
         for entry, names, run in zip(entries, best, finished, strict=True):
@@ -84,7 +95,8 @@ def _own(settings: RunSettings, name: str) -> RunSettings:
     return replace(settings, method=name, method_options={}, prior_std="auto" if by_evidence else settings.prior_std)
 
 
-def _entry(run: Finished) -> Record:
+def _entry(run: Finished, found: Tuned | None) -> Record:
+    """One method: `seconds` are those of the fit without the search for its settings."""
     diagnostics = run.metrics["diagnostics"]
     return {
         "method": run.model.method_,
@@ -92,7 +104,8 @@ def _entry(run: Finished) -> Record:
         "metrics": run.metrics["bma"],
         "per_draw": {name: {"mean": v["mean"], "std": v["std"]} for name, v in run.metrics["per_draw"].items()},
         "ess": diagnostics["ess"],
-        "seconds": run.metrics["seconds"]["fit"],
+        "seconds": run.metrics["seconds"]["fit"] - run.model.prior_seconds_,
+        **tuning_record(run.model, found),
     }
 
 

@@ -48,7 +48,7 @@ def prepare(settings: RunSettings) -> Prepared:
     columns = Columns.of(x)
     numbers = columns.matrix(x)  # (N, d)
     constant = _constant(columns, numbers)
-    train, test = _split(y, task, settings)
+    train, test = _split(y, task, settings.test_share, settings.seed)
     train, test, moved = _with_all_seen(train, test, columns, numbers, y, task)
     return Prepared(
         settings,
@@ -60,6 +60,21 @@ def prepare(settings: RunSettings) -> Prepared:
         test,
         data.fingerprint(frame),
         tuple(remark for remark in (guessed, constant, moved) if remark),
+    )
+
+
+def with_validation(prepared: Prepared, share: float, seed: int) -> Prepared:
+    """The training rows alone, a share of them held out in the place of the test rows, which are not among them."""
+    columns = Columns.of(prepared.x_train)
+    numbers = columns.matrix(prepared.x_train)
+    train, held_out = _split(prepared.y_train, prepared.task, share, seed)
+    train, held_out, _ = _with_all_seen(train, held_out, columns, numbers, prepared.y_train, prepared.task)
+    return prepared._replace(
+        x_train=prepared.x_train.iloc[train].reset_index(drop=True),
+        y_train=prepared.y_train[train],
+        x_test=prepared.x_train.iloc[held_out].reset_index(drop=True),
+        y_test=prepared.y_train[held_out],
+        test_rows=held_out,
     )
 
 
@@ -119,18 +134,19 @@ def _constant(columns: Columns, numbers: Matrix) -> str:
     return f"constant columns say nothing: {shown}." if len(constant) else ""
 
 
-def _split(y: NDArray[Any], task: Task, settings: RunSettings) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _split(y: NDArray[Any], task: Task, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the rows to keep and of a share of them to hold out, each class in its proportion."""
     from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
 
     rows = np.arange(len(y))
-    n_test = round(settings.test_share * len(y))
+    n_test = round(share * len(y))
     if n_test == 0:
         return rows, rows[:0]
     stratify = None
     if task == "classification":
         counts = np.unique(y, return_counts=True)[1]
         stratify = y if counts.min() >= 2 and n_test >= len(counts) and len(y) - n_test >= len(counts) else None
-    train, test = train_test_split(rows, test_size=n_test, random_state=settings.seed, stratify=stratify)
+    train, test = train_test_split(rows, test_size=n_test, random_state=seed, stratify=stratify)
     return np.sort(train), np.sort(test)
 
 

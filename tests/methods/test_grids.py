@@ -1,0 +1,28 @@
+"""The settings among which baselines are tuned."""
+
+import pytest
+
+from pmcnet.methods.extras import library
+from pmcnet.methods.grids import GRIDS, N_CHOICES, parts
+from pmcnet.methods.registry import EXTRAS, TRAINED, options
+
+
+def test_every_baseline_has_a_grid():
+    assert set(GRIDS) == {*TRAINED, *EXTRAS}
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_every_method_gets_the_same_number_of_different_choices(name):
+    choices = GRIDS[name]
+    assert len(choices) == N_CHOICES
+    assert all(choice not in choices[:i] for i, choice in enumerate(choices))
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_choices_are_settings_of_the_method(name, monkeypatch):
+    monkeypatch.setattr(library, "find_spec", lambda module: True)
+    for choice in GRIDS[name]:
+        own, prior_std = parts(choice)
+        method = options(name, own, 100)
+        assert {key: getattr(method, key) for key in own} == own
+        assert prior_std > 0
