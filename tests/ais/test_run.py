@@ -131,3 +131,13 @@ def test_result_carries_its_diagnostics():
 def test_bad_limits_are_refused(settings, text):
     with pytest.raises(InputError, match=text):
         ais.run(ais.pmcnet, KNOWN.target, start(), **settings)
+
+
+def test_history_says_where_the_time_went():
+    target = ais.FunctionTarget(lambda t: -0.5 * t.square().sum(-1), 2)
+    state = ais.pmcnet.init(torch.zeros(3, 2, dtype=torch.float64), seed=0)
+    for line in ais.run(ais.pmcnet, target, state, n_steps=2).history:
+        parts = (line.seconds_proposals, line.seconds_target, line.seconds_moves)
+        assert min(parts) > 0
+        assert sum(parts) <= line.seconds
+        assert line.memory == 0

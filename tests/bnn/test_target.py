@@ -200,3 +200,23 @@ def test_weight_of_another_length_is_refused():
     x, y = rows(6)
     with pytest.raises(InputError, match="weight must hold one finite number"):
         BayesianTarget(MLP((3, 2, 1)), Gaussian(0.5), x, y, weight=torch.ones(5))
+
+
+def test_rows_kept_elsewhere_go_to_the_device_in_chunks():
+    x = torch.randn(30, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    y = (x[:, 0] > 0).double()
+    here = BayesianTarget(MLP((3, 4, 1)), Bernoulli(), x, y)
+    there = BayesianTarget(MLP((3, 4, 1)), Bernoulli(), x, y, where=torch.device("cpu"), memory=20000)
+    theta = torch.randn(5, here.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    torch.testing.assert_close(there.log_density(theta), here.log_density(theta))
+    torch.testing.assert_close(there.value_and_score(theta).score, here.value_and_score(theta).score)
+    assert there.device == torch.device("cpu")
+
+
+def test_batch_holds_the_rows_at_its_positions():
+    x = torch.arange(12.0).reshape(6, 2)
+    target = BayesianTarget(MLP((2, 1)), Bernoulli(), x, torch.zeros(6), weight=torch.arange(6.0))
+    batch = target.batch(torch.tensor([4, 1]))
+    assert batch.n_rows == 2
+    assert torch.equal(batch.x, x[[4, 1]])
+    assert torch.equal(batch.weight, torch.tensor([4.0, 1.0]))

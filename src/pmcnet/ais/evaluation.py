@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.target import Target, ValueAndScore
+from pmcnet.ais.tiling import even_size
 from pmcnet.errors import InputError, TargetError
 
 
@@ -40,14 +41,15 @@ class Evaluation:
         """Like `log_density` for points that may be turned down: NaN, as far from any mode, is let through."""
         points = self._points(theta)
         with torch.no_grad():
-            value = torch.cat([self._value(self.target.log_density(p), p) for p in torch.split(points, self._rows)])
+            pieces = torch.split(points, even_size(len(points), self._rows))
+            value = torch.cat([self._value(self.target.log_density(p), p) for p in pieces])
         self._refuse(value == torch.inf, "+inf", points)
         return value.reshape(theta.shape[:-1])
 
     def value_and_score(self, theta: Tensor) -> ValueAndScore:
         """Log pi (...) and its gradient (..., D) in one pass; the score is 0 where the density is."""
         points = self._points(theta)
-        answers = [self._value_and_score(p) for p in torch.split(points, self._rows)]
+        answers = [self._value_and_score(p) for p in torch.split(points, even_size(len(points), self._rows))]
         value = torch.cat([a.value for a in answers])
         score = torch.cat([a.score for a in answers])
         self._refuse(value.isnan(), "NaN", points)

@@ -38,6 +38,7 @@ def backtrack(
     """mu + gamma * direction for the first gamma of 1, 1/2, 1/4, ... at which log pi does not decrease.
 
     All points are tried in one batch; only those that still fail are tried again. A trial where log pi is NaN fails.
+    On a GPU, where a small batch takes as long as a large one, the points that are left try several step sizes at once.
 
     Args:
         loc: (M, D) points to move.
@@ -52,15 +53,16 @@ def backtrack(
     moved = loc.clone()
     step_size = torch.zeros(len(loc), dtype=loc.dtype, device=loc.device)
     pending = (value > -torch.inf).nonzero()[:, 0]  # indices of the points that have not moved yet
-    for trial in range(max_trials):
-        if len(pending) == 0:
-            break
-        gamma = 0.5**trial
-        candidate = loc[pending] + gamma * direction[pending]
-        accepted = target.trial(candidate) >= value[pending]
-        moved[pending[accepted]] = candidate[accepted]
-        step_size[pending[accepted]] = gamma
-        pending = pending[~accepted]
+    trial = 0
+    while len(pending) and trial < max_trials:
+        n_ahead = min(max(1, len(loc) // len(pending)) if loc.is_cuda else 1, max_trials - trial)
+        gamma = 0.5 ** torch.arange(trial, trial + n_ahead, dtype=loc.dtype, device=loc.device)  # (G,)
+        candidate = loc[pending] + gamma[:, None, None] * direction[pending]  # (G, n, D)
+        accepted = target.trial(candidate) >= value[pending]  # (G, n)
+        done, first = accepted.any(0), accepted.int().argmax(0)  # the largest step that is accepted
+        moved[pending[done]] = candidate[first[done], done.nonzero()[:, 0]]
+        step_size[pending[done]] = gamma[first[done]]
+        pending, trial = pending[~done], trial + n_ahead
     return moved, step_size
 
 

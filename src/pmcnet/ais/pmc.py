@@ -10,6 +10,7 @@ from torch import Tensor
 from pmcnet import rng
 from pmcnet.ais.evaluation import Evaluation
 from pmcnet.ais.mean_steps import Langevin, MeanStep
+from pmcnet.ais.phases import Phases, Stopwatch
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.resampling import Local, Resampling
 from pmcnet.ais.samples import WeightedSamples
@@ -32,13 +33,15 @@ class PMCInfo(NamedTuple):
 
     `samples` are its draws (M, K, D) with weights (M, K); `ancestors` (M,) the flat index of the draw that each new
     mean came from, -1 for a proposal that had none; `step_size` (M,), or (M, B) for incremental steps, the accepted
-    gamma, 0 for none; `rejected_scale` (M,) whether the previous covariance had to be kept.
+    gamma, 0 for none; `rejected_scale` (M,) whether the previous covariance had to be kept; `phases` where the time
+    went.
     """
 
     samples: WeightedSamples
     ancestors: Tensor
     step_size: Tensor
     rejected_scale: Tensor
+    phases: Phases
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +99,18 @@ class PMC:
     def step_with(self, state: PMCState, target: Target, sources: Sequence[rng.Stream]) -> tuple[PMCState, PMCInfo]:
         """One step of Algorithm 1 with the given streams, one for each proposal."""
         evaluation, step, proposals = Evaluation(target), state.step + 1, state.proposals
+        watch = Stopwatch(proposals.loc.device)
         theta = proposals.draw(sources, self.n_draws)  # (M, K, D)
         log_proposal = self.weighting(proposals, theta, evaluation.memory)  # (M, K)
+        on_proposals = watch.lap()
         samples = WeightedSamples(theta, evaluation.log_density(theta) - log_proposal)
+        on_target = watch.lap()
         ancestors = self.resampling(_some_weight(samples.log_weight), sources, step)  # (M,)
         survivors = torch.where(ancestors[:, None] < 0, proposals.loc, theta.flatten(0, 1)[ancestors])  # (M, D)
         scale, rejected = self.scale_step(proposals.scale, samples, survivors, evaluation, step)
         loc, step_size = self.mean_step(survivors, scale, evaluation)  # (M, D)
-        info = PMCInfo(samples, ancestors, step_size, rejected)
+        phases = Phases(on_proposals, on_target, watch.lap(), watch.memory())
+        info = PMCInfo(samples, ancestors, step_size, rejected, phases)
         return PMCState(Proposals(loc, scale), step, state.seed), info
 
 

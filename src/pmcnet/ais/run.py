@@ -24,7 +24,8 @@ class StepRecord(NamedTuple):
     """One line of a run's history.
 
     `ess` and `log_evidence` are of this step's draws; the `pooled_` ones of all draws so far, each weighted by its
-    own step's proposals. `step_size` is the mean accepted step, `seconds` the time since the run began.
+    own step's proposals. `step_size` is the mean accepted step, `seconds` the time since the run began; the other
+    `seconds_` are of this step, and `memory` its peak on a GPU: see `Phases`.
     """
 
     step: int
@@ -37,6 +38,10 @@ class StepRecord(NamedTuple):
     n_rejected_scale: int
     n_starved: int
     seconds: float
+    seconds_proposals: float
+    seconds_target: float
+    seconds_moves: float
+    memory: int
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,10 @@ def step_record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], s
         n_rejected_scale=int(info.rejected_scale.sum()),
         n_starved=int((info.ancestors < 0).sum()),
         seconds=seconds,
+        seconds_proposals=info.phases.proposals,
+        seconds_target=info.phases.target,
+        seconds_moves=info.phases.moves,
+        memory=info.phases.memory,
     )
 
 

@@ -76,12 +76,15 @@ class WeightedSamples(NamedTuple):
 
     def resample(self, n: int, seed: int) -> Tensor:
         """`n` equally weighted draws (n, D), each drawn with probability proportional to its weight."""
+        return self.theta.flatten(0, -2)[self.resampled(n, seed)]
+
+    def resampled(self, n: int, seed: int) -> Tensor:
+        """Which draws `resample` takes: their flat indices (n,)."""
         if n < 1:
             raise InputError(f"n must be at least 1; got {n}.")
         self._log_total  # noqa: B018  (raises when there is nothing to draw from)
         log_weight = self.log_weight.flatten()
-        index = categorical(log_weight, uniform([stream(check_seed(seed), 0, 0)], n, like=log_weight)[0])
-        return self.theta.flatten(0, -2)[index]
+        return categorical(log_weight, uniform([stream(check_seed(seed), 0, 0)], n, like=log_weight)[0])
 
     @property
     def _log_total(self) -> Tensor:

@@ -19,3 +19,13 @@ def tiles(n: int, bytes_each: int, n_bytes: int) -> Iterator[slice]:
     size = max(1, n_bytes // bytes_each)
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
+
+
+def even_size(n: int, most: int) -> int:
+    """The size of equal pieces of n, at most `most`: a divisor of n if one is not much smaller, else `most`.
+
+    Pieces of one shape are what compiled code wants.
+    """
+    if n <= most:
+        return n
+    return next((size for size in range(most, most // 2, -1) if n % size == 0), most)

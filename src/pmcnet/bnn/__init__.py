@@ -9,10 +9,11 @@ from pmcnet.bnn.likelihoods import (
     Likelihood,
     Regression,
 )
-from pmcnet.bnn.nets import LeNet5, ResNet20
-from pmcnet.bnn.network import MLP, Layout, ModuleNetwork, Network, Parameter
+from pmcnet.bnn.module_network import ModuleNetwork
+from pmcnet.bnn.nets import LeNet5, ResNet20, ResNet20FRN
+from pmcnet.bnn.network import MLP, Layout, Network, Parameter
 from pmcnet.bnn.posterior import AnnealedPosterior, ParticlePosterior, Population, Predictive, RecordedPosterior
-from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior
+from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior, ScaleMixturePrior
 from pmcnet.bnn.target import BayesianTarget
 
 __all__ = [
@@ -41,4 +42,6 @@ __all__ = [
     "RecordedPosterior",
     "Regression",
     "ResNet20",
+    "ResNet20FRN",
+    "ScaleMixturePrior",
 ]

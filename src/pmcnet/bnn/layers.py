@@ -1,6 +1,10 @@
 """Layers that need a decision before a module can be a posterior's network: random ones and batch normalisation."""
 
-from torch import nn
+import copy
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
@@ -22,9 +26,55 @@ def _is_random(layer: nn.Module) -> bool:
     return dropout or (isinstance(layer, nn.RNNBase | nn.MultiheadAttention) and layer.dropout > 0)
 
 
-def uses_batch_norm(module: nn.Module) -> None:
-    """Make batch normalisation layers use the statistics of the rows they are given, in every mode."""
-    for layer in module.modules():
-        if isinstance(layer, _BatchNorm):
-            layer.track_running_stats = False
-            layer.running_mean = layer.running_var = layer.num_batches_tracked = None
+class RowNorm(nn.Module):
+    """Batch normalisation by the statistics of the first rows it is given, of all of them when n_rows is 0.
+
+    Nothing is stored, so the output is a function of parameters and rows alone, and its gradient is complete.
+    """
+
+    def __init__(self, layer: "_BatchNorm | RowNorm", n_rows: int) -> None:
+        super().__init__()
+        self.weight: nn.Parameter = layer.weight
+        self.bias: nn.Parameter = layer.bias
+        self.eps: float = layer.eps
+        self.n_rows = n_rows
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N, C, ...) -> (N, C, ...)."""
+        if self.n_rows == 0:
+            return F.batch_norm(x, None, None, self.weight, self.bias, training=True, eps=self.eps)
+        first = x[: self.n_rows]
+        axes = [axis for axis in range(x.ndim) if axis != 1]
+        variance, mean = torch.var_mean(first if first.dtype == torch.float64 else first.float(), axes, correction=0)
+        scale = self.weight * (variance + self.eps).rsqrt()
+        shape = (-1, *(1 for _ in range(x.ndim - 2)))
+        return torch.addcmul((self.bias - mean * scale).reshape(shape), x, scale.reshape(shape)).to(x.dtype)
+
+
+def with_row_norm(module: nn.Module, n_rows: int) -> nn.Module:
+    """A copy whose batch normalisation layers use the statistics of the first `n_rows` rows, of all for 0."""
+    copied = copy.deepcopy(module)
+    for name, layer in list(copied.named_modules()):
+        if isinstance(layer, _BatchNorm | RowNorm):
+            parent = copied.get_submodule(name.rpartition(".")[0])
+            setattr(parent, name.rpartition(".")[2], RowNorm(layer, n_rows))
+    return copied
+
+
+def n_numbers(module: nn.Module, example: Tensor) -> int:
+    """How many numbers the layers put out for one row of inputs (1, ...)."""
+    seen: list[int] = []
+
+    def count(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        seen.append(output.numel())
+
+    hooks = [layer.register_forward_hook(count) for layer in module.modules() if not list(layer.children())]
+    try:
+        with torch.no_grad():
+            parameter = next(module.parameters())
+            # two rows, since normalisation by the rows given cannot take one
+            module(example.to(parameter).expand(2, *example.shape[1:]))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return sum(seen) // 2

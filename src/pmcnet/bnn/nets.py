@@ -1,5 +1,6 @@
-"""The paper's deep networks: LeNet-5 and ResNet-20."""
+"""The paper's deep networks, LeNet-5 and ResNet-20, and ResNet-20 as posterior studies use it."""
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -16,6 +17,9 @@ class LeNet5(nn.Sequential):
             nn.Linear(120, 84), nn.ReLU(),
             nn.Linear(84, n_classes),
         )  # fmt: skip
+
+
+_WIDTHS = ((16, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 32), (32, 64), (64, 64), (64, 64))
 
 
 class Block(nn.Module):
@@ -44,9 +48,58 @@ class ResNet20(nn.Sequential):
     """Three stages of three blocks with 16, 32 and 64 channels; 269722 parameters for 10 classes."""
 
     def __init__(self, *, n_channels: int = 3, n_classes: int = 10) -> None:
-        widths = [(16, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 32), (32, 64), (64, 64), (64, 64)]
-        blocks = [Block(a, b, stride=1 if a == b else 2) for a, b in widths]
+        blocks = [Block(a, b, stride=1 if a == b else 2) for a, b in _WIDTHS]
         super().__init__(
             nn.Conv2d(n_channels, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
             *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, n_classes),
         )  # fmt: skip
+
+
+class FilterResponseNorm(nn.Module):
+    """max(gamma x / sqrt(mean x^2 + 1e-6) + beta, tau) per channel, the mean over an image's pixels.
+
+    Singh and Krishnan (2020). No row knows of another, so the likelihood is a product over rows.
+    """
+
+    def __init__(self, n_channels: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(n_channels)), nn.Parameter(torch.zeros(n_channels))
+        self.threshold = nn.Parameter(torch.zeros(n_channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N, C, H, W) -> (N, C, H, W)."""
+        weight, bias, threshold = (p[:, None, None] for p in (self.weight, self.bias, self.threshold))
+        power = x.square().mean((-2, -1), keepdim=True)
+        return torch.maximum(weight * (x * (power + 1e-6).rsqrt()) + bias, threshold)
+
+
+def _normed(n_in: int, n_out: int, size: int, stride: int) -> nn.Sequential:
+    convolution = nn.Conv2d(n_in, n_out, size, stride=stride, padding=size // 2)
+    return nn.Sequential(convolution, FilterResponseNorm(n_out))
+
+
+class FRNBlock(nn.Module):
+    """Two 3 x 3 convolutions with filter response normalisation and swish; a 1 x 1 one where the image is halved."""
+
+    def __init__(self, n_in: int, n_out: int, stride: int) -> None:
+        super().__init__()
+        self.first, self.second = _normed(n_in, n_out, 3, stride), _normed(n_out, n_out, 3, 1)
+        self.shortcut = nn.Identity() if stride == 1 else _normed(n_in, n_out, 1, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N, n_in, H, W) -> (N, n_out, H / stride, W / stride)."""
+        out: Tensor = self.second(F.silu(self.first(x)))
+        return F.silu(out + self.shortcut(x))
+
+
+class ResNet20FRN(nn.Sequential):
+    """ResNet-20 with filter response normalisation and swish, as Izmailov et al. (2021) sample it: no batch statistics.
+
+    Convolutions have biases, and shortcuts that halve the image are 1 x 1 convolutions.
+    """
+
+    def __init__(self, *, n_channels: int = 3, n_classes: int = 10) -> None:
+        blocks = [FRNBlock(a, b, stride=1 if a == b else 2) for a, b in _WIDTHS]
+        super().__init__(
+            _normed(n_channels, 16, 3, 1), nn.SiLU(), *blocks, nn.AvgPool2d(8), nn.Flatten(), nn.Linear(64, n_classes)
+        )

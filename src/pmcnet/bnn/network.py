@@ -1,21 +1,19 @@
 """Networks as functions of a flat parameter vector: P networks on N inputs in one call.
 
-`MLP` is written for populations: all networks share the input, so their first layers are one matrix product.
-`ModuleNetwork` takes any `nn.Module` and maps it over the population. Both order parameters as
-`nn.Module.named_parameters` does, so an MLP and its module read the same vector.
+`MLP` is written for populations: all networks share the input, so their first layers are one matrix product. Any other
+`nn.Module` is a `ModuleNetwork`. Both order parameters as `nn.Module.named_parameters` does, so an MLP and its module
+read the same vector.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol, Self
 
 import torch
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
 
-from pmcnet.bnn.layers import refuse_random_layers, uses_batch_norm
 from pmcnet.errors import InputError
 
 ACTIVATIONS = {
@@ -83,6 +81,10 @@ class Layout(tuple[Parameter, ...]):
         return torch.cat([tensors[p.name].detach().reshape(-1) for p in self])
 
 
+Pull = Callable[[Tensor], Tensor]
+"""From a gradient with respect to outputs (P, N, C) to one with respect to parameters (P, D)."""
+
+
 class Network(Protocol):
     """P networks given as flat vectors, evaluated on N shared inputs."""
 
@@ -94,6 +96,23 @@ class Network(Protocol):
     @property
     def numbers_per_input(self) -> int:
         """Intermediate numbers of one network on one input; with the dtype it gives memory."""
+        ...
+
+    @property
+    def n_together(self) -> int | None:
+        """How many networks are best evaluated in one call; None for as many as memory allows."""
+        ...
+
+    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
+        """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D)."""
+        ...
+
+    def for_training(self) -> Self:
+        """The network with the same parameters as it is trained on mini-batches."""
+        ...
+
+    def in_full_precision(self) -> Self:
+        """The same function without rounding of products, for comparisons of values that are nearly equal."""
         ...
 
     def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
@@ -138,7 +157,20 @@ class MLP:
         """Outputs (P, N, C); the first layer of all networks is one product [W_1 ... W_P] x^T."""
         return self._layers(theta, x)[0][-1].mT
 
-    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    @property
+    def n_together(self) -> int | None:
+        """As many as memory allows."""
+        return None
+
+    def for_training(self) -> Self:
+        """The same."""
+        return self
+
+    def in_full_precision(self) -> Self:
+        """The same."""
+        return self
+
+    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
         """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D).
 
         Written out, since recording and replaying the same products takes longer than making them.
@@ -174,65 +206,3 @@ class MLP:
             after.append(ACTIVATIONS[self.activation][0](before[-1]))
             before.append(torch.baddbmm(bias[..., None], weight, after[-1]))  # (P, H', N)
         return before, after
-
-
-class ModuleNetwork:
-    """Any `nn.Module` as a function of its flat parameters, mapped over a population.
-
-    Buffers (running statistics and the like) are shared by all networks and stay as they are. The module is used in
-    evaluation mode; `batch_norm="batch"` normalises by the statistics of the rows given instead of by the stored ones.
-
-    Args:
-        module: maps (N, ...) to (N, C).
-        batch_norm: "stored" or "batch".
-        random_layers: "refuse" modules with dropout and other randomness, or "freeze" them in evaluation mode.
-        numbers_per_input: intermediate numbers of one network on one input, for memory planning.
-    """
-
-    def __init__(
-        self,
-        module: nn.Module,
-        *,
-        batch_norm: Literal["stored", "batch"] = "stored",
-        random_layers: Literal["refuse", "freeze"] = "refuse",
-        numbers_per_input: int | None = None,
-    ) -> None:
-        if random_layers == "refuse":
-            refuse_random_layers(module)
-        self.module = module.eval()
-        if batch_norm == "batch":
-            uses_batch_norm(module)
-        self._layout = Layout.of([(name, tuple(p.shape)) for name, p in module.named_parameters()])
-        if not self._layout:
-            raise InputError(f"{type(module).__name__} has no parameters, so there is nothing to infer.")
-        self._numbers_per_input = numbers_per_input or 4 * self._layout.dim
-
-    @property
-    def layout(self) -> Layout:
-        """The module's named parameters."""
-        return self._layout
-
-    @property
-    def numbers_per_input(self) -> int:
-        """As given, or four per parameter, which is far too many for convolutions to be exceeded."""
-        return self._numbers_per_input
-
-    def initial(self) -> Tensor:
-        """The module's own parameters as a flat vector (D,)."""
-        return self._layout.flatten(dict(self.module.named_parameters()))
-
-    def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
-        """Outputs (P, N, C)."""
-        buffers = {name: b.to(theta) if b.is_floating_point() else b for name, b in self.module.named_buffers()}
-
-        def one(parameters: dict[str, Tensor]) -> Tensor:
-            output: Tensor = functional_call(self.module, {**parameters, **buffers}, (x,))
-            return output
-
-        outputs: Tensor = vmap(one)(self._layout.unflatten(theta))
-        if outputs.ndim != 3:
-            raise InputError(
-                f"the module must map (n_rows, ...) to (n_rows, n_outputs); for {len(x)} rows it gave "
-                f"{tuple(outputs.shape[1:])}."
-            )
-        return outputs

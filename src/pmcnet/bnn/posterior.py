@@ -94,7 +94,8 @@ class ParticlePosterior(Judged):
         """Algorithm 2: E[y | Phi(theta_r, x_n)] of R networks drawn by their weights: (R, N, C)."""
         if n_passes < 1:
             raise InputError(f"n_passes must be at least 1; got {n_passes}.")
-        networks, index = torch.unique(self.resample(n_passes, seed), dim=0, return_inverse=True)
+        chosen, index = torch.unique(self.samples.resampled(n_passes, seed), return_inverse=True)
+        networks = self.theta[chosen]
         rows = [torch.cat([mean for _, _, mean, _ in self._passes(networks, chunk)]) for chunk in self._rows(x)]
         return torch.cat(rows, dim=1)[index]
 

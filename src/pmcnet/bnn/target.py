@@ -1,6 +1,6 @@
 """A network, a likelihood, a prior and data, as a target for the samplers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
+from pmcnet.ais.tiling import even_size
+from pmcnet.bnn.augmentation import Augmentation
 from pmcnet.bnn.likelihoods import Likelihood
 from pmcnet.bnn.network import MLP, Network
 from pmcnet.bnn.priors import GaussianPrior, Prior
@@ -20,12 +22,18 @@ _MIN_NETWORKS = 32
 _N_MONITORED = 16
 
 
-class _Rows(NamedTuple):
-    """Some rows of the data, and how often each counts."""
+class Batch(NamedTuple):
+    """Some rows of the data on the device, how often each counts, and their positions where they were chosen."""
 
     x: Tensor
     y: Tensor
     weight: Tensor | None
+    positions: Tensor | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many."""
+        return len(self.x)
 
     def total(self, log_prob: Tensor) -> Tensor:
         """The sum over rows (P, N) -> (P,), in float64."""
@@ -46,6 +54,9 @@ class BayesianTarget:
         prior: on the network's parameters.
         n_batches: B, how many mini-batches `factors()` makes of the rows, in their order.
         memory: bytes that evaluations may use for temporaries.
+        where: the device of networks and results, if the rows are kept elsewhere: rows in host memory, pinned or mapped
+            from a file, go to the device a chunk at a time.
+        augmentation: random changes to inputs, for methods that train on mini-batches; the density has none.
         share: power of the prior: 1, and 1 / B in a factor, so that factors sum to log pi.
         weight: how often each row counts (N,): w_n = 2 is the row twice. Absent, every row counts once.
     """
@@ -59,6 +70,8 @@ class BayesianTarget:
     memory: int = DEFAULT_MEMORY
     share: float = 1.0
     weight: Tensor | None = None
+    where: torch.device | None = None
+    augmentation: Augmentation | None = None
 
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or len(self.x) == 0:
@@ -103,7 +116,8 @@ class BayesianTarget:
 
     @property
     def _n_rows(self) -> int:
-        return max(1, self.memory // (self._bytes_per_row * _MIN_NETWORKS))
+        n_networks = self.network.n_together or _MIN_NETWORKS
+        return even_size(len(self.x), max(1, self.memory // (self._bytes_per_row * n_networks)))
 
     def parts(self, theta: Tensor) -> tuple[Tensor, Tensor]:
         """The network's parameters (..., n_parameters) and the likelihood's (..., n_extra)."""
@@ -116,7 +130,7 @@ class BayesianTarget:
 
     def log_likelihood(self, theta: Tensor) -> Tensor:
         """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
-        return torch.stack([self._rows_log_likelihood(theta, rows) for rows in self._row_chunks()]).sum(0)
+        return torch.stack([self._rows_log_likelihood(theta, batch) for batch in self._chunks()]).sum(0)
 
     def log_density(self, theta: Tensor) -> Tensor:
         """Log pi: (n, D) -> (n,), float64."""
@@ -133,17 +147,32 @@ class BayesianTarget:
 
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""
-        first, *others = self._row_chunks()
-        value, score = self._rows_value_and_score(theta, first)
-        for rows in others:
-            more = self._rows_value_and_score(theta, rows)
+        chunks = self._chunks()
+        value, score = self.batch_likelihood_and_score(theta, next(chunks))
+        for batch in chunks:
+            more = self.batch_likelihood_and_score(theta, batch)
             value, score = value + more.value, score + more.score
         return ValueAndScore(value, score)
 
-    def batch_likelihood_and_score(self, theta: Tensor, rows: Tensor) -> ValueAndScore:
-        """The log-likelihood of the rows at these positions and its gradient, with nothing copied or checked twice."""
-        weight = None if self.weight is None else self.weight[rows]
-        return self._rows_value_and_score(theta, _Rows(self.x[rows], self.y[rows], weight))
+    def batch(self, positions: Tensor, source: Stream | None = None) -> Batch:
+        """The rows at these positions, on the device, for `batch_likelihood_and_score`.
+
+        Args:
+            positions: of the rows (n,).
+            source: with it their inputs are changed at random, if the target has an augmentation.
+        """
+        batch = self._moved(positions, positions)
+        if source is None or self.augmentation is None:
+            return batch
+        return batch._replace(x=self.augmentation(batch.x, source))
+
+    def batch_likelihood_and_score(self, theta: Tensor, batch: Batch) -> ValueAndScore:
+        """The log-likelihood of some rows and its gradient, of as many networks at a time as suits the network."""
+        pieces = torch.split(theta, self.network.n_together or len(theta))
+        found = [self._batch_value_and_score(piece, batch) for piece in pieces]
+        if len(found) == 1:
+            return found[0]
+        return ValueAndScore(torch.cat([f.value for f in found]), torch.cat([f.score for f in found]))
 
     def value_and_score(self, theta: Tensor) -> ValueAndScore:
         """Log pi and its gradient."""
@@ -156,22 +185,27 @@ class BayesianTarget:
         weights, _ = self.parts(theta)
         rows = torch.linspace(0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device).long()
         with torch.no_grad():
-            return self.likelihood.mean(self.network(weights, self.x[rows])).flatten(1)
+            return self.likelihood.mean(self.network(weights, self.x[rows].to(self.device))).flatten(1)
 
     @property
     def device(self) -> torch.device:
-        """Where the rows are."""
-        return self.x.device
+        """Where networks are evaluated."""
+        return self.where or self.x.device
+
+    @property
+    def like(self) -> Tensor:
+        """Nothing, of the type and on the device of parameter vectors."""
+        return torch.empty(0, dtype=self.x.dtype, device=self.device)
 
     def hessian(self, theta: Tensor) -> Tensor:
         """Second derivatives of log pi: (n, D, D)."""
         return FunctionTarget(self.log_density, self.dim).hessian(theta)
 
     def factors(self) -> Sequence["BayesianTarget"]:
-        """B mini-batches of the rows, each with its share of the prior."""
-        share = self.share / self.n_batches
-        batches = torch.arange(len(self.x), device=self.device).tensor_split(self.n_batches)
-        return [replace(self.at(slice(int(b[0]), int(b[-1]) + 1)), share=share) for b in batches]
+        """B mini-batches of the rows, each with its share of the prior; in full precision, as steps compare values."""
+        share, network = self.share / self.n_batches, self.network.in_full_precision()
+        batches = torch.arange(len(self.x)).tensor_split(self.n_batches)
+        return [replace(self.at(slice(int(b[0]), int(b[-1]) + 1)), share=share, network=network) for b in batches]
 
     def at(self, rows: Tensor | slice) -> "BayesianTarget":
         """The same target with some of the rows, given by their positions or as a slice."""
@@ -182,33 +216,35 @@ class BayesianTarget:
         """`n_draws` points from the prior from each stream: (len(sources), n_draws, D)."""
         if self.share != 1:
             raise InputError("a factor holds a share of the prior only, so it has no draws. Use the whole target.")
-        weights = self.prior.sample(sources, n_draws, self.network.layout, like=self.x)
-        noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.x)
+        weights = self.prior.sample(sources, n_draws, self.network.layout, like=self.like)
+        noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.like)
         return torch.cat([weights, self.likelihood.from_normal(noise)], dim=-1)
 
-    def _row_chunks(self) -> Sequence[_Rows]:
-        starts = range(0, len(self.x), self._n_rows)
-        if len(starts) == 1:
-            return [_Rows(self.x, self.y, self.weight)]
-        cuts = [slice(start, start + self._n_rows) for start in starts]
-        return [_Rows(self.x[c], self.y[c], None if self.weight is None else self.weight[c]) for c in cuts]
+    def _chunks(self) -> Iterator[Batch]:
+        if self._n_rows == len(self.x) and self.where is None:
+            yield Batch(self.x, self.y, self.weight)
+            return
+        for start in range(0, len(self.x), self._n_rows):
+            yield self._moved(slice(start, start + self._n_rows))
 
-    def _rows_log_likelihood(self, theta: Tensor, rows: _Rows) -> Tensor:
+    def _moved(self, rows: Tensor | slice, positions: Tensor | None = None) -> Batch:
+        weight = None if self.weight is None else self._sent(self.weight[rows])
+        return Batch(self._sent(self.x[rows]), self._sent(self.y[rows]), weight, positions)
+
+    def _sent(self, rows: Tensor) -> Tensor:
+        return rows.to(self.device, non_blocking=True)
+
+    def _rows_log_likelihood(self, theta: Tensor, batch: Batch) -> Tensor:
         weights, extra = self.parts(theta)
-        return rows.total(self.likelihood.log_prob(self.network(weights, rows.x), rows.y, extra))
+        return batch.total(self.likelihood.log_prob(self.network(weights, batch.x), batch.y, extra))
 
-    def _rows_value_and_score(self, theta: Tensor, rows: _Rows) -> ValueAndScore:
-        """In closed form where the network has its own gradient, else by automatic differentiation."""
-        if not isinstance(self.network, MLP):
-            return self._differentiated(lambda t: self._rows_log_likelihood(t, rows), theta)
+    def _batch_value_and_score(self, theta: Tensor, batch: Batch) -> ValueAndScore:
+        """By the network's and the likelihood's own derivatives."""
         weights, extra = (part.detach() for part in self.parts(theta))
         with torch.no_grad():
-            output, pull = self.network.differentiable(weights, rows.x)
-            log_prob, slope, extra_slope = self.likelihood.slopes(output, rows.y, extra)
-            if rows.weight is not None:
-                slope, extra_slope = slope * rows.weight[:, None], extra_slope * rows.weight[:, None]
+            output, pull = self.network.differentiable(weights, batch.x)
+            log_prob, slope, extra_slope = self.likelihood.slopes(output, batch.y, extra)
+            if batch.weight is not None:
+                slope, extra_slope = slope * batch.weight[:, None], extra_slope * batch.weight[:, None]
             score = torch.cat([pull(slope.to(theta.dtype)), extra_slope.sum(1).to(theta.dtype)], dim=-1)
-            return ValueAndScore(rows.total(log_prob), score)
-
-    def _differentiated(self, function: Callable[[Tensor], Tensor], theta: Tensor) -> ValueAndScore:
-        return FunctionTarget(function, self.dim).value_and_score(theta)
+            return ValueAndScore(batch.total(log_prob), score)

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
 from pmcnet.errors import InputError
-from pmcnet.experiments import control, shallow
+from pmcnet.experiments import control, deep, shallow
 from pmcnet.experiments.scoring import Say
 from pmcnet.runs.curves import Record
 
@@ -17,7 +18,7 @@ class Experiment(NamedTuple):
 
     description: str
     run: Callable[..., Record]
-    settings: control.Settings | shallow.Settings
+    settings: control.Settings | shallow.Settings | deep.Settings
 
 
 # The paper does not give the spread of the first proposals. Its published Ionosphere script uses 0.1, taken here for
@@ -29,6 +30,9 @@ SHALLOW = {
     "glass": shallow.Settings(),
 }
 
+TABLES = deep.Settings(n_steps=5, n_epochs=100, batch_size=200, learning_rate=1e-2, weight_decay=0.0, n_seeds=3)
+CIFAR10 = deep.Settings(n_steps=5, weight_decay=0.1, precision="bf16", batch_size=512)
+
 EXPERIMENTS = {
     "control-sizes": Experiment("PMCnet on 50, 400 and 1600 control rows", control.run_sizes, control.Settings()),
     "control-variants": Experiment(
@@ -37,10 +41,17 @@ EXPERIMENTS = {
     "ionosphere": Experiment("Ionosphere, 33-5-1", partial(shallow.run, "ionosphere"), SHALLOW["ionosphere"]),
     "wine": Experiment("Wine, 13-3-3", partial(shallow.run, "wine"), SHALLOW["wine"]),
     "glass": Experiment("Glass, 9-10-6", partial(shallow.run, "glass"), SHALLOW["glass"]),
+    "protein": Experiment("Protein, 9-100-100-1", partial(deep.run, "protein"), TABLES),
+    "naval": Experiment("Naval, 14-100-100-1", partial(deep.run, "naval"), TABLES),
+    "mnist-c": Experiment("MNIST-C (rotate), LeNet-5", partial(deep.run, "mnist-c"), deep.Settings()),
+    "svhn-g": Experiment("SVHN in grey, LeNet-5", partial(deep.run, "svhn-g"), deep.Settings()),
+    "cifar10": Experiment("CIFAR10, ResNet-20", partial(deep.run, "cifar10"), CIFAR10),
 }
 
 
-def reproduce(name: str, *, quick: bool, device: str, say: Say, n_seeds: int | None = None) -> Record:
+def reproduce(
+    name: str, *, quick: bool, device: str, say: Say, n_seeds: int | None = None, folder: Path | None = None
+) -> Record:
     """Run one experiment.
 
     Args:
@@ -49,6 +60,7 @@ def reproduce(name: str, *, quick: bool, device: str, say: Say, n_seeds: int | N
         device: where to run, e.g. "cpu" or "cuda".
         say: told a line of progress at a time.
         n_seeds: repetitions, if other than the default.
+        folder: where the large experiments keep checkpoints, to go on from when they were interrupted.
     """
     if name not in EXPERIMENTS:
         raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}.")
@@ -56,7 +68,8 @@ def reproduce(name: str, *, quick: bool, device: str, say: Say, n_seeds: int | N
     settings = experiment.settings.quick() if quick else experiment.settings
     if n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
-    return experiment.run(settings=settings, device=_device(device), say=say)
+    kept = {"folder": folder} if isinstance(settings, deep.Settings) else {}
+    return experiment.run(settings=settings, device=_device(device), say=say, **kept)
 
 
 def _device(name: str) -> torch.device:

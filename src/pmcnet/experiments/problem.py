@@ -1,13 +1,15 @@
-"""The paper's shallow problems: rows, network, likelihood."""
+"""The paper's problems: rows, network, likelihood."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from pmcnet import bnn, data
-from pmcnet.bnn import MLP, BayesianTarget, GaussianPrior, Likelihood
-from pmcnet.data import Features, Labels
+from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.bnn import MLP, BayesianTarget, GaussianPrior, Likelihood, Network
+from pmcnet.bnn.augmentation import Augmentation
 
 Rows = tuple[Tensor, Tensor]
 
@@ -16,25 +18,38 @@ CONTROL_SIZES = (3, 3, 1)
 
 
 class Problem(NamedTuple):
-    """Scaled training, validation and test rows with the network that the paper fits to them."""
+    """Scaled training, validation and test rows with the network that the paper fits to them.
+
+    `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the target's.
+    """
 
     name: str
-    network: MLP
+    network: Network
     likelihood: Likelihood
     train: Rows
     validation: Rows | None
     test: Rows
     classes: tuple[str, ...]
+    unit: float = 1.0
+    augmentation: Augmentation | None = None
+    memory: int = DEFAULT_MEMORY
 
     def target(self, prior_variance: float, *, n_batches: int = 1) -> BayesianTarget:
         """The posterior under N(0, prior_variance) on every weight and bias."""
-        prior = GaussianPrior(prior_variance**0.5)
-        return BayesianTarget(self.network, self.likelihood, *self.train, prior=prior, n_batches=n_batches)
+        return BayesianTarget(
+            self.network,
+            self.likelihood,
+            *self.train,
+            prior=GaussianPrior(prior_variance**0.5),
+            n_batches=n_batches,
+            augmentation=self.augmentation,
+            memory=self.memory,
+        )
 
 
-def rows(x: Features, y: Labels, device: torch.device) -> Rows:
-    """Arrays as float64 tensors on the device."""
-    return torch.as_tensor(x).to(device, torch.float64), torch.as_tensor(y).to(device, torch.float64)
+def rows(x: NDArray[Any], y: NDArray[Any], device: torch.device, dtype: torch.dtype = torch.float64) -> Rows:
+    """Arrays as tensors on the device."""
+    return torch.as_tensor(x).to(device, dtype), torch.as_tensor(y).to(device, dtype)
 
 
 def _problem(

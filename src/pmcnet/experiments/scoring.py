@@ -1,5 +1,6 @@
 """A posterior on test rows, as plain data: Algorithm 2's metrics, the averaged prediction's, diagnostics."""
 
+import math
 from collections.abc import Callable
 
 from torch import Tensor
@@ -10,6 +11,7 @@ from pmcnet.runs.curves import Record, diagnostics, finite
 
 Say = Callable[[str], None]
 
+_MOST_ERRORS = 500  # of test rows, for figures
 PER_DRAW = ("auc", "precision", "recall", "specificity", "accuracy", "f1")
 
 
@@ -38,11 +40,40 @@ def score(
     each = class_metrics(draws, label, positive)
     average = posterior.predict(x).mean  # (N, C)
     bma = {name: float(value) for name, value in class_metrics(average, label, positive).items()}
-    bma["nll"] = float(-posterior.log_predictive(x, y).mean())
+    bma |= {"nll": float(-posterior.log_predictive(x, y).mean()), "ece": float(metrics.ece(average, label))}
     return {
         "per_draw": {name: metrics.summarise(each[name])._asdict() for name in PER_DRAW if name in each},
         "bma": {name: finite(value) for name, value in bma.items()},
         "confusion": metrics.confusion_matrix(draws, label).double().mean(0).tolist(),
+        "diagnostics": diagnostics(posterior),
+    }
+
+
+def regression_score(
+    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, unit: float, n_passes: int = 100, seed: int = 0
+) -> Record:
+    """Squared errors per draw and of the average, the log predictive density and the coverage of 90 % intervals.
+
+    Args:
+        posterior: weighted networks.
+        x: test inputs (N, d).
+        y: test responses (N,), scaled.
+        unit: what one unit of y stands for; errors are in the response's own unit.
+        n_passes: R.
+        seed: of the R draws.
+    """
+    each = unit**2 * metrics.mse(posterior.draws(x, n_passes=n_passes, seed=seed)[..., 0], y)  # (R,)
+    predictive, (low, high) = posterior.predict_with_quantiles(x, (0.05, 0.95))
+    error = (predictive.mean[:, 0] - y).square() * unit**2  # (N,)
+    bma = {
+        "mse": float(error.mean()),
+        "nll": float(-posterior.log_predictive(x, y).mean()) + math.log(unit),
+        "coverage": float(((y >= low) & (y <= high)).double().mean()),
+    }
+    return {
+        "per_draw": {"mse": metrics.summarise(each)._asdict()},
+        "bma": {name: finite(value) for name, value in bma.items()},
+        "squared_errors": error[:_MOST_ERRORS].tolist(),
         "diagnostics": diagnostics(posterior),
     }
 

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from pmcnet.reports.tables import number
 from pmcnet.runs.curves import Record
 
 Paper = Mapping[str, tuple[float, float]]
@@ -24,11 +25,12 @@ def row(label: str, runs: Sequence[Record], columns: Sequence[str], published: P
 
 def note(runs: Sequence[Record]) -> str:
     """What the weights are worth and what the averaged prediction scores."""
-    bma = statistics.fmean(run["bma"]["accuracy"] for run in runs)
-    text = f"averaged prediction: accuracy {bma:.4f}"
-    losses = [run["bma"]["nll"] for run in runs if run["bma"]["nll"] is not None]
-    if losses:
-        text += f", NLL {statistics.fmean(losses):.4f}"
+    shown = []
+    for name, label in (("mse", "MSE"), ("accuracy", "accuracy"), ("nll", "NLL"), ("ece", "ECE"), ("coverage", "90 %")):
+        values = [run["bma"][name] for run in runs if run["bma"].get(name) is not None]
+        if values:
+            shown.append(f"{label} {number(statistics.fmean(values))}")
+    text = f"averaged prediction: {', '.join(shown)}"
     known = [run["diagnostics"] for run in runs if "diagnostics" in run]
     if known:
         ess = [d["ess"] for d in known]

@@ -1,0 +1,53 @@
+"""Compiling what is called again and again with the same shapes, where there is a compiler."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Compiling takes seconds, and is only worth it for shapes that come back.
+_SEEN_BEFORE, _MOST_SHAPES = 8, 6
+
+
+class Compiled:
+    """A function of (parameters, rows) that is compiled for shapes that keep coming.
+
+    Other shapes, and everything where compiling fails (no compiler, an operation it does not know), run as written.
+    `reason` says why it failed.
+
+    Args:
+        function: maps named tensors, the first axis over networks, and rows to outputs.
+        mode: of `torch.compile`.
+    """
+
+    def __init__(self, function: Callable[[dict[str, Tensor], Tensor], Tensor], mode: str = "default") -> None:
+        self._function, self._mode = function, mode
+        self._made: dict[tuple[Any, ...], Callable[[dict[str, Tensor], Tensor], Tensor]] = {}
+        self._seen: Counter[tuple[Any, ...]] = Counter()
+        self.reason: str | None = None
+
+    def __call__(self, parameters: dict[str, Tensor], rows: Tensor) -> Tensor:
+        """The function's answer."""
+        made = self._for(parameters, rows)
+        if made is None:
+            return self._function(parameters, rows)
+        try:
+            return made(parameters, rows)
+        except Exception as error:  # compilers fail in many ways; the function itself is the judge
+            answer = self._function(parameters, rows)
+            self.reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            return answer
+
+    def _for(self, parameters: dict[str, Tensor], rows: Tensor) -> Callable[[dict[str, Tensor], Tensor], Tensor] | None:
+        if self.reason is not None:
+            return None
+        first = next(iter(parameters.values()))
+        key = (len(first), rows.shape, rows.dtype, rows.device, torch.is_grad_enabled() and first.requires_grad)
+        if key not in self._made:
+            self._seen[key] += 1
+            if self._seen[key] <= _SEEN_BEFORE or len(self._made) == _MOST_SHAPES:
+                return None
+            self._made[key] = torch.compile(self._function, mode=self._mode, dynamic=False)
+        return self._made[key]

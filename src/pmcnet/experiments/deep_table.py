@@ -1,0 +1,60 @@
+"""The table, timing and figures of the large experiments, from their records."""
+
+import statistics
+
+from pmcnet.experiments import paper, table
+from pmcnet.runs.curves import Record
+
+LABELS = {
+    "adam-mle": "ADAM-MLE",
+    "adam-map": "ADAM-MAP",
+    "ensemble": "deep ensemble (the start)",
+    "bbp": "BBP",
+    "sgld": "SGLD",
+    "mc-dropout": "MCDropout",
+    "sae": "SAE",
+    "pmcnet-light": "PMCnet-light, exact weights",
+    "pmcnet-light, equal weights": "PMCnet-light, equal weights",
+}
+_CAPTION = (
+    "Exact weights are the algorithm's own: with one effective network they make a single network, not a posterior. "
+    "Equal weights count every draw of the last step once: a population of good modes, not a posterior either."
+)
+
+
+def deep_table(name: str, runs: dict[str, list[Record]]) -> Record:
+    """One row per method, the paper's number beside it."""
+    columns = list(paper.DEEP[name]["pmcnet-light"])
+    rows = []
+    for method, label in LABELS.items():
+        if method not in runs:
+            continue
+        published = paper.DEEP[name].get(method.removesuffix(", equal weights"), {})
+        if method == "bbp":
+            rows.append(table.row("BBP, mean network", [run["at_mean"] for run in runs[method]], columns, published))
+        rows.append(table.row(label, runs[method], columns, published))
+    return {"title": name, "columns": columns, "rows": rows, "caption": _CAPTION}
+
+
+def deep_timing(name: str, runs: dict[str, list[Record]]) -> list[Record]:
+    """Seconds of training and milliseconds per test row, the paper's beside them for MNIST-C."""
+    rows = []
+    for method, found in runs.items():
+        published = paper.DEEP_SECONDS.get(method) if name == "mnist-c" else None
+        rows.append(
+            {
+                "method": LABELS[method],
+                "fit_seconds": statistics.fmean(run["seconds"] for run in found),
+                "milliseconds_per_row": statistics.fmean(run["milliseconds_per_row"] for run in found),
+                "paper": list(published) if published else None,
+            }
+        )
+    return rows
+
+
+def deep_figures(name: str, runs: dict[str, list[Record]]) -> Record:
+    """Confusion matrices of classes, squared errors of regressions."""
+    first = {LABELS[method]: found[0] for method, found in runs.items()}
+    if "confusion" in next(iter(first.values())):
+        return {"confusion": {label: record["confusion"] for label, record in first.items()}}
+    return {"squared_errors": {label: record["squared_errors"] for label, record in first.items()}}

@@ -1,0 +1,62 @@
+"""Stages of a long experiment on disk, so that one that was interrupted goes on where it was."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pmcnet import ais
+from pmcnet.errors import InputError
+from pmcnet.runs.folder import write_json
+
+
+class Stages:
+    """Checkpoints and finished records of one experiment in a folder; without a folder nothing is kept.
+
+    Args:
+        folder: where they lie.
+        name: of the experiment, the first part of every file's name.
+        settings: a run is only continued with the settings it began with.
+    """
+
+    def __init__(self, folder: Path | None, name: str, settings: dict[str, Any]) -> None:
+        self._folder, self._name = folder, name
+        if folder is None:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        plain, place = json.loads(json.dumps(settings)), self._path("settings.json")
+        if place.exists() and json.loads(place.read_text()) != plain:
+            raise InputError(
+                f"{folder} holds an experiment of the same name with other settings. Use another folder, or delete its "
+                f"{name}-*."
+            )
+        write_json(place, plain)
+
+    def state(self, key: str, device: torch.device) -> ais.PMCState | None:
+        """The sampler's state that was kept last."""
+        if self._folder is None or not self._path(f"{key}.safetensors").exists():
+            return None
+        state = ais.load_state(self._path(f"{key}.safetensors"), device)
+        assert isinstance(state, ais.PMCState)
+        return state
+
+    def keep_state(self, key: str, state: ais.PMCState) -> None:
+        """Keep a state in place of the one before."""
+        if self._folder is not None:
+            ais.save_state(state, self._path(f"{key}.safetensors"))
+
+    def record(self, key: str) -> Any:
+        """A record that was kept, or None."""
+        if self._folder is None or not self._path(f"{key}.json").exists():
+            return None
+        return json.loads(self._path(f"{key}.json").read_text())
+
+    def keep_record(self, key: str, record: Any) -> None:
+        """Keep a record in place of the one before."""
+        if self._folder is not None:
+            write_json(self._path(f"{key}.json"), record)
+
+    def _path(self, end: str) -> Path:
+        assert self._folder is not None
+        return self._folder / f"{self._name}-{end}"
