@@ -136,6 +136,8 @@ def weighting(kind: str, n_networks: int, n_rows: int, memory: int) -> list[dict
         rows.append(
             {
                 "network": kind,
+                "n_networks": n_networks,
+                "n_rows": n_rows,
                 "precision": precision,
                 "compiled": compiled and network.compiled is not None and network.compiled.reason is None,
                 "first_seconds": first,
@@ -188,6 +190,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=45_000)
+    parser.add_argument("--networks", type=int, default=400)
     parser.add_argument("--parts", default="ceilings,lenet5,resnet20,memory,growth,prediction")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -198,7 +201,7 @@ def main() -> None:
         print(found["ceilings"], flush=True)
     for kind in ("lenet5", "resnet20"):
         if kind in parts:
-            found[kind] = weighting(kind, 400, n, 8 << 30)
+            found[kind] = weighting(kind, arguments.networks, n, 8 << 30)
     if "prediction" in parts:
         found["prediction"] = prediction(8 << 30)
         print(found["prediction"], flush=True)

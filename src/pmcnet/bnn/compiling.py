@@ -9,6 +9,8 @@ from torch import Tensor
 
 # Compiling takes seconds, and is only worth it for shapes that come back.
 _SEEN_BEFORE, _MOST_SHAPES = 8, 6
+# The compiler counts versions of a function over all networks.
+_MOST_VERSIONS = 64
 
 
 class Compiled:
@@ -33,8 +35,11 @@ class Compiled:
         made = self._for(parameters, rows)
         if made is None:
             return self._function(parameters, rows)
+        import torch._dynamo  # takes long to import
+
         try:
-            return made(parameters, rows)
+            with torch._dynamo.config.patch(recompile_limit=_MOST_VERSIONS):
+                return made(parameters, rows)
         except Exception as error:  # compilers fail in many ways; the function itself is the judge
             answer = self._function(parameters, rows)
             self.reason = f"{type(error).__name__}: {error}".splitlines()[0]

@@ -70,7 +70,9 @@ class ModuleNetwork:
         self._numbers_per_input = numbers_per_input or 4 * self._layout.dim
         self.n_together = 1 if numbers_per_input is not None and numbers_per_input >= _LARGE else None
         self._run = self._one if self.n_together == 1 else self._mapped
-        self._full: Self | None = None  # made when asked for, and then kept with what it has compiled
+        # made when asked for, and then kept with what they have compiled
+        self._full: Self | None = None
+        self._trained: Self | None = None
         self.compiled: Compiled | None = None
         if compiled:
             self.compiled = Compiled(self._run, "reduce-overhead" if self.n_together == 1 else "default")
@@ -96,7 +98,11 @@ class ModuleNetwork:
 
     def for_training(self) -> Self:
         """The same, but for normalisation by reference rows: in training the batch's own take their place."""
-        return self if self._batch_norm != "reference" else self._changed(batch_norm="batch")
+        if self._batch_norm != "reference":
+            return self
+        if self._trained is None:
+            self._trained = self._changed(batch_norm="batch")
+        return self._trained
 
     def in_full_precision(self) -> Self:
         """The same function, products in float32."""
@@ -122,8 +128,7 @@ class ModuleNetwork:
 
     def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
         """Outputs (P, N, C)."""
-        pieces = [theta] if self.n_together is None else torch.split(theta, self.n_together)
-        outputs = torch.cat([self._outputs(piece, x) for piece in pieces])
+        outputs = torch.cat([self._outputs(self._layout.unflatten(piece), x) for piece in self._pieces(theta)])
         if outputs.ndim != 3:
             raise InputError(
                 f"the module must map (n_rows, ...) to (n_rows, n_outputs); for {len(x)} rows it gave "
@@ -133,19 +138,25 @@ class ModuleNetwork:
 
     def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
         """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D)."""
+        if len(theta) > (self.n_together or len(theta)):
+            outputs, pulls = zip(*(self.differentiable(piece, x) for piece in self._pieces(theta)), strict=True)
+            return torch.cat(outputs), lambda g: torch.cat([p(part[None]) for p, part in zip(pulls, g, strict=True)])
+        # gradients of the tensors, joined once: a gradient of their slices of theta would be as long as theta for each
+        tensors = {name: tensor.detach().requires_grad_() for name, tensor in self._layout.unflatten(theta).items()}
         with torch.enable_grad():
-            free = theta.detach().requires_grad_()
-            outputs = self(free, x)
+            output = self._outputs(tensors, x)
 
         def pull(gradient: Tensor) -> Tensor:
-            with arithmetic(self._precision, x.device):
-                (result,) = torch.autograd.grad(outputs, free, gradient.to(outputs.dtype))
-            return result
+            with arithmetic("float32" if self._precision == "float32" else "tf32", x.device):  # as recorded, if bf16
+                found = torch.autograd.grad(output, list(tensors.values()), gradient.to(output.dtype))
+            return torch.cat([part.flatten(1) for part in found], dim=1)
 
-        return outputs.detach(), pull
+        return output.detach(), pull
 
-    def _outputs(self, theta: Tensor, x: Tensor) -> Tensor:
-        parameters = self._layout.unflatten(theta)
+    def _pieces(self, theta: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(theta, self.n_together or max(1, len(theta)))
+
+    def _outputs(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
         rows = x if self._reference is None else torch.cat([self._reference.to(x), x])
         if self.n_together == 1 and x.ndim == 4:
             rows = rows.contiguous(memory_format=torch.channels_last)

@@ -40,7 +40,8 @@ class BBP(Trained):
             prior where it is Gaussian; for others it draws theta.
         learning_rate: Adam's step.
         batch_size: rows per step.
-        n_epochs: passes over the rows; with validation rows the epoch whose mean network does best is kept.
+        n_epochs: passes over the rows.
+        early_stopping: with validation rows the epoch whose mean network does best is kept; otherwise the last.
         start: half-width of the uniform start of mu.
         n_kept: draws of q that make the posterior.
         predict: "draws" averages them; "mean" is the network at mu, as the paper reports it.
@@ -51,6 +52,7 @@ class BBP(Trained):
     learning_rate: float = 1e-3
     batch_size: int = 100
     n_epochs: int = 200
+    early_stopping: bool = True
     start: float = 0.1
     n_kept: int = 100
     predict: Literal["draws", "mean"] = "draws"
@@ -71,13 +73,13 @@ class BBP(Trained):
         """Train mu and rho."""
         parameters = self._start(target, seed).requires_grad_()  # (2, D)
         optimiser = torch.optim.Adam([parameters], lr=self.learning_rate)
-        watch = Watch(target, validation, self.n_epochs, progress)
+        watch = Watch(target, validation if self.early_stopping else None, self.n_epochs, progress)
         for epoch in range(self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 parameters.grad = self._gradient(target, parameters.detach(), batch, source)
                 optimiser.step()
-            if validation is not None or epoch == self.n_epochs - 1:
+            if watch.validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(parameters[None], parameters[:1])
             watch.done()
         mean, deviation = moments(watch.best[0])
