@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -154,3 +156,16 @@ def test_weight_decay_draws_unused_weights_to_zero():
 def test_bad_schedules_are_refused(given, text):
     with pytest.raises(InputError, match=text):
         Adam(**given)
+
+
+def test_equal_weights_count_every_draw_and_say_what_the_exact_ones_are_worth():
+    target = linear()
+    method = PMCMethod(n_proposals=3, n_steps=2, start=Jitter(0.1, Adam(n_epochs=2)))
+    exact = method.fit(target, seed=0).posterior
+    equal = replace(method, weights="equal").fit(target, seed=0).posterior
+    assert torch.equal(equal.theta, exact.theta)
+    assert equal.ess == equal.samples.n_draws
+    assert f"{exact.ess:.1f} of {exact.samples.n_draws} draws" in equal.verdict.reason
+    assert equal.verdict.status == "doubtful"
+    with pytest.raises(InputError, match="exact, equal"):
+        replace(method, weights="uniform")

@@ -1,5 +1,6 @@
 """Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
 
+from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
 from pmcnet.bnn.classes import Bernoulli, Categorical
 from pmcnet.bnn.curvature import GaussNewtonTarget
 from pmcnet.bnn.likelihoods import (
@@ -19,9 +20,11 @@ from pmcnet.bnn.target import BayesianTarget
 __all__ = [
     "MLP",
     "AnnealedPosterior",
+    "Augmentation",
     "BayesianTarget",
     "Bernoulli",
     "Categorical",
+    "FlipAndCrop",
     "GaussNewtonTarget",
     "Gaussian",
     "GaussianPrior",
@@ -39,6 +42,7 @@ __all__ = [
     "Population",
     "Predictive",
     "Prior",
+    "RandomAffine",
     "RecordedPosterior",
     "Regression",
     "ResNet20",

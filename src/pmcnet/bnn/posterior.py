@@ -88,7 +88,11 @@ class ParticlePosterior(Judged):
     def equally_weighted(self) -> "Population":
         """The same networks, each counted once: the population, not the posterior its weights describe."""
         equal = self.samples._replace(log_weight=torch.zeros_like(self.samples.log_weight))
-        return Population(self.network, self.likelihood, equal, self.memory)
+        reason = (
+            f"these networks count once each: an ensemble, not the posterior. By their exact weights they are worth "
+            f"{self.ess:.1f} of {self.samples.n_draws} draws."
+        )
+        return Population(self.network, self.likelihood, equal, self.memory, reason=reason)
 
     def draws(self, x: Tensor, *, n_passes: int = 100, seed: int = 0) -> Tensor:
         """Algorithm 2: E[y | Phi(theta_r, x_n)] of R networks drawn by their weights: (R, N, C)."""
@@ -234,11 +238,7 @@ class Population(ParticlePosterior):
     Nothing was integrated, so it has no evidence and no tail of weights.
     """
 
-    reason: str = field(
-        default="these networks count once each whatever their weights were: an ensemble, not the posterior. "
-        "Judge the posterior by the verdict of the weighted draws.",
-        kw_only=True,
-    )
+    reason: str = field(kw_only=True)
 
     @classmethod
     def of(cls, target: BayesianTarget, theta: Tensor, reason: str) -> Self:

@@ -37,9 +37,9 @@ def network_for(
         raise InputError(
             f"module must be an nn.Module or make one from (input size, number of outputs); got {module!r}."
         )
-    network = ModuleNetwork(module)
-    theta = network.initial()[None]
     try:
+        network = ModuleNetwork(module, example=torch.zeros(1, *shape))
+        theta = network.initial()[None]
         with torch.no_grad():
             shown = network(theta, torch.zeros(2, *shape, dtype=theta.dtype, device=theta.device)).shape
     except InputError:

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from pmcnet import ais
 from pmcnet.ais.run import Keep, Observer
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.starts import Restarts, Start
 from pmcnet.methods.training import Progress, Rows
+
+Weights = Literal["exact", "equal"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +26,9 @@ class PMCMethod:
         sigma: standard deviation of the first proposals.
         start: where their means begin.
         keep: whose draws form the posterior; the paper's J = MK draws are those of the "last" step.
+        weights: "exact", or "equal" to count every draw once. Where one draw has all the weight, as in most deep
+            networks, exact weights make a single network; equal ones a population of good modes, which is no
+            posterior either and says so.
     """
 
     algorithm: ais.PMC = ais.pmcnet
@@ -30,6 +37,11 @@ class PMCMethod:
     sigma: float = 0.1
     start: Start = Restarts()
     keep: Keep = "last"
+    weights: Weights = "exact"
+
+    def __post_init__(self) -> None:
+        if self.weights not in get_args(Weights):
+            raise InputError(f"weights must be one of {', '.join(get_args(Weights))}; got {self.weights!r}.")
 
     def fit(
         self,
@@ -57,4 +69,4 @@ class PMCMethod:
         n_left = self.n_steps - state.step
         result = ais.run(self.algorithm, target, state, n_steps=n_left, keep=self.keep, observers=observers)
         posterior = ParticlePosterior(target.network, target.likelihood, result.samples, target.memory)
-        return Fit(posterior, result.history)
+        return Fit(posterior if self.weights == "exact" else posterior.equally_weighted(), result.history)

@@ -14,7 +14,7 @@ from pmcnet.methods.extras.laplace import LaplaceMethod
 from pmcnet.methods.extras.library import installed, require
 from pmcnet.methods.extras.nuts import NUTSMethod
 from pmcnet.methods.mc_dropout import MCDropout
-from pmcnet.methods.pmc import PMCMethod
+from pmcnet.methods.pmc import PMCMethod, Weights
 from pmcnet.methods.point import AdamMethod
 from pmcnet.methods.sae import SAE
 from pmcnet.methods.sgld import SGLD
@@ -72,6 +72,7 @@ class PMCOptions:
     n_steps: int = 50
     sigma: float = 0.1
     keep: Literal["last", "all", "mixture"] = "last"
+    weights: Weights = "exact"
     start: Literal["restarts", "jitter"] = "restarts"
     jitter: float = 0.1
     n_epochs: int = 200
@@ -91,6 +92,7 @@ class PMCOptions:
             n_steps=self.n_steps,
             sigma=self.sigma,
             keep=self.keep,
+            weights=self.weights,
             start=Restarts(adam) if self.start == "restarts" else Jitter(self.jitter, adam),
         )
 
