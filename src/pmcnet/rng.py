@@ -80,3 +80,10 @@ def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Ten
 def uniform(sources: Sequence[Stream], n: int, like: Tensor) -> Tensor:
     """Uniform numbers in [0, 1), `n` from each stream, always float64; device of `like`."""
     return torch.as_tensor(np.stack([source.host.random(n) for source in sources]), device=like.device)  # (M, n)
+
+
+def many_uniform(source: Stream, shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """Uniform numbers in [0, 1) from where the stream's noise comes from, so that a GPU need not wait for the host."""
+    if source.device is None:
+        return torch.as_tensor(source.host.random(shape)).to(like)
+    return torch.rand(shape, generator=source.device, dtype=like.dtype, device=like.device)

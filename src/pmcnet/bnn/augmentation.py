@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pmcnet.errors import InputError
-from pmcnet.rng import Stream, uniform
+from pmcnet.rng import Stream, many_uniform
 
 
 class Augmentation(Protocol):
@@ -44,7 +44,7 @@ class RandomAffine:
 
     def __call__(self, x: Tensor, source: Stream) -> Tensor:
         """By bilinear interpolation."""
-        unit = (2 * uniform([source], 5 * len(x), like=x)[0] - 1).to(x.dtype).reshape(5, -1)  # (5, N)
+        unit = 2 * many_uniform(source, (5, len(x)), like=x) - 1
         angle, size = math.radians(self.degrees) * unit[0], 1 + self.scale * unit[1]
         cosine, sine = size * angle.cos(), size * angle.sin()
         across, down = (2 * self.shift * unit[i + 3] / x.shape[-1 - i] for i in (0, 1))
@@ -72,7 +72,7 @@ class FlipAndCrop:
     def __call__(self, x: Tensor, source: Stream) -> Tensor:
         """The same pixels at other places."""
         n, _, height, width = x.shape
-        unit = uniform([source], 3 * n, like=x)[0].reshape(3, -1)  # (3, N)
+        unit = many_uniform(source, (3, n), like=x)
         down, across = ((2 * self.padding + 1) * unit[:2]).long()  # (N,), (N,)
         i, j = (torch.arange(size, device=x.device) for size in (height, width))
         columns = torch.where((unit[2, :, None] < 0.5) & self.flip, width - 1 - j, j) + across[:, None]  # (N, W)

@@ -17,13 +17,12 @@ from pmcnet import ais, tune
 from pmcnet.bnn import ParticlePosterior, Population
 from pmcnet.bnn.arithmetic import Precision
 from pmcnet.experiments import deep_problems
-from pmcnet.experiments.baselines import TUNING_SEED, made
+from pmcnet.experiments.baselines import TUNING_SEED, made, posteriors
 from pmcnet.experiments.deep_table import deep_figures, deep_table, deep_timing
 from pmcnet.experiments.problem import Problem
 from pmcnet.experiments.scoring import Say, regression_score, score
 from pmcnet.experiments.stages import Stages
 from pmcnet.methods import Adam, Given, PMCMethod, Restarts
-from pmcnet.methods.bbp import BBP
 from pmcnet.methods.point import MANY, ONE
 from pmcnet.runs.curves import Record
 
@@ -46,6 +45,9 @@ class Settings:
         tuning_share: of the epochs, while a method chooses its setting.
         augmented: whether training changes images at random.
         n_passes: R.
+        n_kept: networks that BBP, SGLD and MC dropout keep.
+        n_chains: of SAE.
+        n_members: of each chain of SAE.
         n_seeds: repetitions.
         baselines: whether the other methods run.
         precision: of products: "float32", "tf32" or "bf16"; incremental steps are always in float32.
@@ -67,6 +69,9 @@ class Settings:
     tuning_share: float = 0.25
     augmented: bool = True
     n_passes: int = 100
+    n_kept: int = 100
+    n_chains: int = 5
+    n_members: int = 8
     n_seeds: int = 1
     baselines: bool = True
     precision: Precision = "tf32"
@@ -75,9 +80,10 @@ class Settings:
     limits: tuple[int, int, int] | None = None
 
     def quick(self) -> "Settings":
-        """Sizes that finish in a minute on two cores."""
+        """Sizes that finish in seconds on two cores, CIFAR10 in minutes."""
         sizes = replace(self, n_proposals=3, n_draws=4, n_steps=2, n_epochs=2, n_seeds=1, n_passes=4, batch_size=50)
-        return replace(sizes, limits=(200, 60, 60), batch_rows=100, compiled=False, memory=1 << 28, precision="float32")
+        sizes = replace(sizes, n_kept=4, n_chains=2, n_members=2, limits=(100, 20, 20), batch_rows=25)
+        return replace(sizes, compiled=False, memory=1 << 31, precision="float32")
 
     def evaluation(self, device: torch.device) -> deep_problems.Evaluation:
         """How networks are evaluated on this device."""
@@ -129,7 +135,8 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
         problem = deep_problems.image_problem(name, device, how, augmented=settings.augmented, limits=settings.limits)
     else:
         problem = deep_problems.table_problem(name, device, memory=settings.memory, limits=settings.limits)
-    stages = Stages(folder, name, asdict(settings) | {"device": device.type})
+    fixed = {key: value for key, value in asdict(settings).items() if key != "n_seeds"}  # seeds may be added
+    stages = Stages(folder, name, fixed | {"device": device.type})
     runs: dict[str, list[Record]] = {}
     for seed in range(settings.n_seeds):
         for method, record in _light(problem, settings, seed, stages, say).items():
@@ -172,18 +179,17 @@ def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say:
 
     def after(state: ais.PMCState, info: ais.PMCInfo) -> None:
         lines.append({"step": state.step, "ess": info.samples.ess, **info.phases._asdict()})
+        if state.step < settings.n_steps:
+            stages.keep_record(f"history-{seed}", lines)
+            stages.keep_state(key, state)
         seconds = info.phases
         say(
             f"{problem.name}, seed {seed}, step {state.step} of {settings.n_steps}: ESS {info.samples.ess:.2f}, "
             f"{seconds.target:.2f} s for the weights, {seconds.moves:.2f} s for the moves"
         )
-        if state.step < settings.n_steps:
-            stages.keep_record(f"history-{seed}", lines)
-            stages.keep_state(key, state)
 
-    start = time.monotonic()
     fit = settings.method(state.proposals.loc).fit(target, seed=seed, observers=[after], state=state)
-    own = {"seconds": _since(start, device), "phases": lines}
+    own = {"seconds": sum(line["proposals"] + line["target"] + line["moves"] for line in lines), "phases": lines}
     found: dict[str, Record] = known | {
         "pmcnet-light": _scored(problem, fit.posterior, settings) | own,
         "pmcnet-light, equal weights": _scored(problem, fit.posterior.equally_weighted(), settings) | own,
@@ -200,10 +206,10 @@ def _baseline(method: str, problem: Problem, settings: Settings, seed: int, stag
     assert problem.validation is not None
     x, y = problem.validation
 
-    def fitted(choice: Mapping[str, Any], n_epochs: int, seed: int) -> tuple[ParticlePosterior, Any, Any]:
+    def fitted(choice: Mapping[str, Any], n_epochs: int, seed: int) -> list[ParticlePosterior]:
         own = _options(method, settings, n_epochs)
         trained, target = made(method, problem, {"prior_std": settings.prior_std, **choice}, own)
-        return trained.fit(target, seed=seed, validation=problem.validation).posterior, trained, target
+        return posteriors(trained, target, seed=seed, validation=problem.validation)
 
     def loss(choice: Mapping[str, Any]) -> float:
         n_epochs = max(1, round(settings.tuning_share * settings.n_epochs))
@@ -213,12 +219,11 @@ def _baseline(method: str, problem: Problem, settings: Settings, seed: int, stag
     start = time.monotonic()
     best = tune.grid_search(CHOICES[method], loss).best
     tuning_seconds, start = _since(start, device), time.monotonic()
-    posterior, trained, target = fitted(best, settings.n_epochs, seed)
+    posterior, *points = fitted(best, settings.n_epochs, seed)
     record = {"seconds": _since(start, device), "tuning_seconds": tuning_seconds, "choice": dict(best)}
     record |= _scored(problem, posterior, settings)
-    if isinstance(trained, BBP):  # the paper reports the network at the posterior's mean
-        point = replace(trained, predict="mean").fit(target, seed=seed, validation=problem.validation).posterior
-        record["at_mean"] = _scored(problem, point, settings)
+    if points:
+        record["at_mean"] = _scored(problem, points[0], settings)
     say(f"{problem.name}, seed {seed}: {_said({method: record})}, {dict(best)}")
     stages.keep_record(f"{method}-{seed}", record)
     return record
@@ -230,9 +235,14 @@ def _options(method: str, settings: Settings, n_epochs: int) -> dict[str, Any]:
     if method == "adam-map":
         own |= {"learning_rate": settings.learning_rate, "schedule": "cosine", "early_stopping": False}
     if method == "sae":
-        own |= {"n_chains": 5, "n_members": 8, "n_next_epochs": 2, "learning_rate": settings.learning_rate}
+        own |= {"n_chains": settings.n_chains, "n_members": settings.n_members, "n_next_epochs": 2}
+        own |= {"learning_rate": settings.learning_rate}
     if method == "bbp":
         own |= {"n_draws": 1}
+    if method in ("bbp", "sgld"):
+        own |= {"n_kept": settings.n_kept}
+    if method == "mc-dropout":
+        own |= {"n_passes": settings.n_kept}
     return own
 
 

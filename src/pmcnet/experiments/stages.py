@@ -28,8 +28,8 @@ class Stages:
         plain, place = json.loads(json.dumps(settings)), self._path("settings.json")
         if place.exists() and json.loads(place.read_text()) != plain:
             raise InputError(
-                f"{folder} holds an experiment of the same name with other settings. Use another folder, or delete its "
-                f"{name}-*."
+                f"{folder} holds a run of {name} with other settings. Use another folder, or delete its {name}-*: "
+                "`pmcnet reproduce` does with --fresh."
             )
         write_json(place, plain)
 

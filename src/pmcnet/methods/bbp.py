@@ -70,7 +70,29 @@ class BBP(Trained):
     def fit(
         self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
     ) -> Fit[EpochRecord]:
-        """Train mu and rho."""
+        """Train mu and rho, and draw."""
+        found, history = self.trained(target, seed=seed, validation=validation, progress=progress)
+        return Fit(self.posterior(target, found, seed=seed), history)
+
+    def posterior(self, target: BayesianTarget, found: Tensor, *, seed: int) -> Population:
+        """Draws of q, or the network at its mean.
+
+        Args:
+            target: what was trained on.
+            found: (mu, rho), from `trained`.
+            seed: of the draws.
+        """
+        mean, deviation = moments(found)
+        if self.predict == "mean":
+            return Population.of(target, mean[None], REASON)
+        source = stream(seed, _NOISE_STEP + self.n_epochs, 0, target.device)
+        noise = standard_normal([source], (self.n_kept, target.dim), like=target.like)[0]
+        return Population.of(target, mean + deviation * noise, REASON)
+
+    def trained(
+        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+    ) -> tuple[Tensor, tuple[EpochRecord, ...]]:
+        """Mu and rho (2, D), and the history; the arguments are those of `fit`."""
         parameters = self._start(target, seed).requires_grad_()  # (2, D)
         optimiser = torch.optim.Adam([parameters], lr=self.learning_rate)
         watch = Watch(target, validation if self.early_stopping else None, self.n_epochs, progress)
@@ -82,13 +104,7 @@ class BBP(Trained):
             if watch.validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(parameters[None], parameters[:1])
             watch.done()
-        mean, deviation = moments(watch.best[0])
-        if self.predict == "mean":
-            draws = mean[None]
-        else:
-            source = stream(seed, _NOISE_STEP + self.n_epochs, 0, target.device)
-            draws = mean + deviation * standard_normal([source], (self.n_kept, target.dim), like=target.like)[0]
-        return Fit(Population.of(target, draws, REASON), tuple(watch.history))
+        return watch.best[0], tuple(watch.history)
 
     def _start(self, target: BayesianTarget, seed: int) -> Tensor:
         """Mu uniform within the start, the likelihood's own at their prior's centre; rho uniform in [-3, -2]."""

@@ -20,7 +20,7 @@ from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
-from pmcnet.rng import Stream, stream
+from pmcnet.rng import Stream, many_uniform, stream
 
 REASON = (
     "passes of a network with dropout: their spread follows from the dropout rate that was set, and does not shrink as "
@@ -67,28 +67,30 @@ class MCDropout(Trained):
         optimiser = torch.optim.Adam([theta], lr=self.learning_rate)
         watch = Watch(target, validation, self.n_epochs, progress)
         for epoch in range(self.n_epochs):
-            source = stream(seed, _MASK_STEP + epoch, 0)
+            source = stream(seed, _MASK_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 theta.grad = self._gradient(target, theta.detach(), batch, source)
                 optimiser.step()
             if validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(theta)
             watch.done()
-        draws = watch.best * self.masks(target, self.n_passes, stream(seed, _MASK_STEP + self.n_epochs, 0))
+        draws = watch.best * self.masks(
+            target, self.n_passes, stream(seed, _MASK_STEP + self.n_epochs, 0, target.device)
+        )
         return Fit(Population.of(target, draws, REASON), tuple(watch.history))
 
     def masks(self, target: BayesianTarget, n: int, source: Stream) -> Tensor:
         """Factors of every parameter, 0 or 1 / (1 - p) for those that a unit multiplies, else 1: (n, D)."""
-        factors = torch.ones(n, target.dim, dtype=target.x.dtype)
+        factors = target.like.new_ones(n, target.dim)
         for weight in dropped(target.network.layout, self.on_inputs):
             kept = self._kept(n, weight.shape[1], source, like=factors)
             block = kept.reshape(n, 1, -1, *(1 for _ in weight.shape[2:])).expand(n, *weight.shape)
             factors[:, weight.start : weight.stop] = block.reshape(n, -1)
-        return factors.to(target.device)
+        return factors
 
     def _kept(self, n: int, n_units: int, source: Stream, like: Tensor) -> Tensor:
         """0 or 1 / (1 - p) for each unit (n, n_units)."""
-        return torch.as_tensor(source.host.random((n, n_units)) >= self.rate).to(like) / (1 - self.rate)
+        return (many_uniform(source, (n, n_units), like) >= self.rate).to(like) / (1 - self.rate)
 
     def _gradient(self, target: BayesianTarget, theta: Tensor, batch: Batch, source: Stream) -> Tensor:
         if isinstance(target.network, MLP):

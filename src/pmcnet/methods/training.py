@@ -29,7 +29,7 @@ class EpochRecord(NamedTuple):
 def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -> Iterator[Batch]:
     """All rows once, in an order of (seed, epoch), their inputs changed by the target's augmentation."""
     order = torch.as_tensor(stream(seed, 1 + epoch, 0).host.permutation(len(target.x)))
-    source = stream(seed, 1 + epoch, 1)
+    source = stream(seed, 1 + epoch, 1, target.device)
     for positions in torch.split(order.to(target.x.device), batch_size):
         yield target.batch(positions, source)
 
