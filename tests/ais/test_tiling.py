@@ -1,6 +1,7 @@
 import pytest
+import torch
 
-from pmcnet.ais.tiling import even_size
+from pmcnet.ais.tiling import even_size, free_memory
 
 
 @pytest.mark.parametrize(
@@ -8,3 +9,7 @@ from pmcnet.ais.tiling import even_size
 )
 def test_pieces_are_equal_where_a_divisor_is_near(n, most, size):
     assert even_size(n, most) == size
+
+
+def test_free_memory_is_some_of_what_there_is():
+    assert 1 << 20 < free_memory(torch.device("cpu")) < 1 << 45

@@ -1,6 +1,7 @@
 """How much to do at once: pieces that stay in cache, or fill the GPU, and never exceed the memory given."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import torch
 
@@ -12,6 +13,18 @@ _GPU_TILE = 256 << 20
 def tile_bytes(device: torch.device, memory: int) -> int:
     """Bytes of one tile on this device when `memory` bytes of temporaries are allowed."""
     return max(1, min(_CPU_TILE if device.type == "cpu" else _GPU_TILE, memory // 4))
+
+
+def free_memory(device: torch.device) -> int:
+    """Half of the bytes that are free on the device now, or on the host; 1 GiB where that cannot be told."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0] // 2
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return 1 << 30
+    found = [int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+    return 1024 * found[0] // 2 if found else 1 << 30
 
 
 def tiles(n: int, bytes_each: int, n_bytes: int) -> Iterator[slice]:

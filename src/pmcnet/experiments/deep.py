@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from pmcnet import ais, tune
+from pmcnet.ais.tiling import free_memory
 from pmcnet.bnn import ParticlePosterior, Population
 from pmcnet.bnn.arithmetic import Precision
 from pmcnet.experiments import deep_problems
@@ -52,7 +53,7 @@ class Settings:
         baselines: whether the other methods run.
         precision: of products: "float32", "tf32" or "bf16"; incremental steps are always in float32.
         compiled: whether networks are compiled, on a GPU.
-        memory: bytes for temporaries.
+        memory: bytes for temporaries at most; half of what is free, if that is less.
         limits: at most so many training, validation and test rows.
     """
 
@@ -87,7 +88,8 @@ class Settings:
 
     def evaluation(self, device: torch.device) -> deep_problems.Evaluation:
         """How networks are evaluated on this device."""
-        return deep_problems.Evaluation(self.precision, self.compiled and device.type == "cuda", self.memory)
+        memory = min(self.memory, free_memory(device))
+        return deep_problems.Evaluation(self.precision, self.compiled and device.type == "cuda", memory)
 
     def adam(self) -> Adam:
         """The training of the starting networks."""
@@ -130,11 +132,11 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
         say: told a line at a time.
         folder: keeps checkpoints, from which a run that was interrupted goes on.
     """
+    how = settings.evaluation(device)
     if name in deep_problems.IMAGES:
-        how = settings.evaluation(device)
         problem = deep_problems.image_problem(name, device, how, augmented=settings.augmented, limits=settings.limits)
     else:
-        problem = deep_problems.table_problem(name, device, memory=settings.memory, limits=settings.limits)
+        problem = deep_problems.table_problem(name, device, memory=how.memory, limits=settings.limits)
     fixed = {key: value for key, value in asdict(settings).items() if key != "n_seeds"}  # seeds may be added
     stages = Stages(folder, name, fixed | {"device": device.type})
     runs: dict[str, list[Record]] = {}
