@@ -45,7 +45,7 @@ CHOICES = {
         prior_std=(0.7, 1.0, 3.0),
         predict=("mean",),
     ),
-    "sgld": grid(learning_rate=(1e-3, 3e-3), n_epochs=(2000, 10_000), prior_std=(0.5, 1.0, 2.0, 3.0)),
+    "sgld": grid(learning_rate=(1e-3, 3e-3), n_epochs=(2000, 10_000), prior_std=(0.5, 0.7, 1.0, 2.0, 3.0)),
     "sae": grid(step=(0.02, 0.1), n_epochs=(1500,), n_next_epochs=(75, 200), prior_std=(0.5, 0.7, 1.0)),
     "annealed": grid(prior_std=(0.7, 1.0, 2.0, 3.0)),
 }

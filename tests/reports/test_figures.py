@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+from matplotlib.image import imread as read_png
 
 from pmcnet.errors import InputError
 from pmcnet.reports import figures
@@ -30,6 +31,10 @@ def steps(n):
     return [{"auc": 0.6 + 0.3 * t / n, "accuracy": 0.5 + 0.3 * t / n} for t in range(n)]
 
 
+def errors(n=60, scale=1.0, seed=0):
+    return (scale * np.random.default_rng(seed).chisquare(1, n)).tolist()
+
+
 DRAWS = np.random.default_rng(0).beta(8, 2, 200).tolist()
 CALLS = {
     "roc": lambda path: figures.roc([curve(0), curve(1)], path, "A title", ["sick", "well"]),
@@ -37,13 +42,15 @@ CALLS = {
     "metric_by_step": lambda path: figures.metric_by_step({"one": steps(5), "two": steps(30)}, path, "A title"),
     "histograms": lambda path: figures.histograms([row(DRAWS)], path, "A title", ["sick", "well"]),
     "confusion": lambda path: figures.confusion({"one": [[3, 1.25], [0, 4]]}, path, "A title", ["sick", "well"]),
+    "squared_errors": lambda path: figures.squared_errors({"one": errors(), "two": errors(60, 1e-4)}, path, "A title"),
 }
 SAID = {
     "roc": ["sick", "AUC 0.7", "false positive rate", "true positive rate", "99 % of draws", "chance"],
     "roc_grid": ["20 rows", "50 rows", "AUC 0.7"],
     "metric_by_step": ["one", "two", "AUC", "accuracy", "step"],
     "histograms": ["row 7: sick", "probability of the true class", "Beta fit"],
-    "confusion": ["one", "sick", "well", "1.2<", ">3<", "predicted", "truth"],
+    "confusion": ["one", "sick", "well", "1.2<", ">3<", "predicted", "truth", "84.8 % right"],
+    "squared_errors": ["one", "two", "squared error of 60 test rows", "median", "middle half", "how the rows spread"],
 }
 
 
@@ -186,8 +193,11 @@ def test_confusion_shares_sum_to_one_by_row():
     np.testing.assert_allclose(shares(np.array([[3.0, 1.0], [0.0, 0.0]])), [[0.75, 0.25], [0, 0]])
 
 
-@pytest.mark.parametrize(("count", "text"), [(3.0, "3"), (0.0, "0"), (2.26, "2.3"), (19.999, "20.0")])
-def test_confusion_cells_are_whole_or_have_one_decimal(count, text):
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(3.0, "3"), (0.0, "0"), (2.26, "2.3"), (19.999, "20.0"), (99.94, "99.9"), (99.96, "100"), (931.4, "931")],
+)
+def test_confusion_cells_have_one_decimal_unless_whole_or_large(count, text):
     assert cell_text(count) == text
 
 
@@ -205,6 +215,57 @@ def test_confusion_refuses_bad_matrices(matrix, words, tmp_path):
         figures.confusion({"one": matrix}, tmp_path / "f.png", "t", ["a", "b"])
 
 
+@pytest.mark.parametrize("n_panels", [1, 9])
+@pytest.mark.parametrize("names", [list("0123456789"), [f"a longer name {i}" for i in range(10)], ["a", "b"]])
+def test_confusion_clips_nothing_at_the_edges(n_panels, names, tmp_path):
+    matrix = (900 * np.eye(len(names)) + 7.5).tolist()
+    labels = [f"a method of long name {i}" for i in range(n_panels)]
+    path = figures.confusion(dict.fromkeys(labels, matrix), tmp_path / "f.png", "t", names)
+    assert margins_are_white(path)
+
+
+def test_confusion_names_classes_at_outer_panels_only(tmp_path):
+    matrices = dict.fromkeys(["one", "two", "three", "four"], np.eye(2).tolist())
+    text = figures.confusion(matrices, tmp_path / "f.svg", "t", ["sick", "well"]).read_text()
+    assert text.count(">sick</text>") == 4  # at two rows and below two columns
+
+
+def margins_are_white(path):
+    """Whether the outermost pixels show nothing, as they do unless something is cut off."""
+    pixels = read_png(path)  # (H, W, 4)
+    edges = [pixels[:2], pixels[-2:], pixels[:, :2], pixels[:, -2:]]
+    return all((edge == 1).all() for edge in edges)
+
+
+@pytest.mark.parametrize("n_methods", [1, 2, 5, 9])
+def test_squared_errors_clip_nothing_at_the_edges(n_methods, tmp_path):
+    by_method = {f"PMCnet-light, with weights {i}": [0.0, *errors(500, 10.0**-i, i)] for i in range(n_methods)}
+    assert margins_are_white(figures.squared_errors(by_method, tmp_path / "f.png", "t"))
+
+
+def test_squared_errors_tell_medians_and_errors_of_zero(tmp_path):
+    by_method = {"one": [0.0, 1.6e-4, 1.0], "two": [0.25, 0.5, 2.0]}
+    text = figures.squared_errors(by_method, tmp_path / "f.svg", "t").read_text()
+    assert "1.6e-04" in text
+    assert "0.5000" in text
+    assert "1 error is below" in text
+
+
+@pytest.mark.parametrize("values", [[0.0], [0.0] * 9, [2.0], [1e-320, 5.0], [0.0, 1e-300, 1e300]])
+def test_squared_errors_of_any_size_are_drawn(values, tmp_path):
+    figures.squared_errors({"one": values}, tmp_path / "f.png", "t")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [([1.0, -1.0], "at least 0"), ([float("nan")], "finite"), ([], "non-empty")],
+)
+def test_squared_errors_refuse_what_is_none(values, words, tmp_path):
+    with pytest.raises(InputError, match=words):
+        figures.squared_errors({"one": values}, tmp_path / "f.png", "t")
+    assert not (tmp_path / "f.png").exists()
+
+
 @pytest.mark.parametrize(
     "call",
     [
@@ -213,6 +274,7 @@ def test_confusion_refuses_bad_matrices(matrix, words, tmp_path):
         lambda path: figures.metric_by_step({}, path, "t"),
         lambda path: figures.histograms([], path, "t", []),
         lambda path: figures.confusion({}, path, "t", []),
+        lambda path: figures.squared_errors({}, path, "t"),
     ],
 )
 def test_figure_refuses_nothing_to_draw(call, tmp_path):

@@ -89,10 +89,38 @@ def test_rich_table_does_not_read_markup():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "-"), (0, "0.0000"), (0.5, "0.5000"), (-12.34567, "-12.3457"), (1234.56, "1234.6"), (1.2e-6, "1.2e-06")],
+    [
+        (None, "-"),
+        (0, "0.0000"),
+        (0.5, "0.5000"),
+        (-12.34567, "-12.3457"),
+        (1234.56, "1234.6"),
+        (1.2e-6, "1.2e-06"),
+        (1.6158e-4, "1.6e-04"),
+        (-9.4e-4, "-9.4e-04"),
+        (0.001, "0.0010"),
+        (1.6533e-3, "0.0017"),
+    ],
 )
 def test_number_is_short_at_every_size(value, text):
     assert tables.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "text"),
+    [
+        (0.9336, 0.0009, "0.9336 (0.0009)"),
+        (0.9999, 2e-5, "0.9999 (2.0e-05)"),
+        (0.9914, 0.0, "0.9914 (0.0000)"),
+        (9.9032e-6, 2.8271e-6, "9.9e-06 (2.8e-06)"),
+        (2.5171e-5, 0.0, "2.5e-05 (0.0000)"),
+        (1.6158e-4, 3e-4, "1.6e-04 (3.0e-04)"),
+        (5.5056e-3, 0.0242, "0.0055 (0.0242)"),
+    ],
+)
+def test_spread_has_the_decimals_of_its_mean(mean, std, text):
+    shown = tables.plain(with_cell(mean=mean, std=std, spread=std, paper=[mean, std]))
+    assert shown.count(text) == 2  # ours and the paper's
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
+# A chunk of rows leaves room for this many networks at a time.
+_TOGETHER = 16
+
+
 class Predictive(NamedTuple):
     """The averaged prediction of N rows and its uncertainty.
 
@@ -175,7 +179,8 @@ class ParticlePosterior(Judged):
 
     @property
     def _n_rows(self) -> int:
-        return max(1, self.memory // (16 * 8 * max(1, self.network.numbers_per_input)))
+        n_networks = self.network.n_together or _TOGETHER
+        return max(1, self.memory // (n_networks * 8 * max(1, self.network.numbers_per_input)))
 
     def _rows(self, x: Tensor) -> tuple[Tensor, ...]:
         return tuple(torch.split(x, self._n_rows))

@@ -9,24 +9,38 @@ import click
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "listing", is_flag=True, help="Say what can be reproduced.")
-@click.option("--quick", is_flag=True, help="Tiny sizes that finish in seconds; the numbers mean nothing.")
+@click.option("--quick", is_flag=True, help="Tiny sizes that finish in seconds or minutes; the numbers mean nothing.")
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("out/reproduce"), show_default=True
 )
 @click.option("--device", default="cpu", show_default=True, help="Where to run: cpu, cuda, cuda:1, ...")
 @click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over.")
-def reproduce(name: str | None, listing: bool, quick: bool, out: Path, device: str, n_seeds: int | None) -> None:
+@click.option("--fresh", is_flag=True, help="Delete the checkpoints of this experiment first and begin anew.")
+def reproduce(
+    name: str | None, listing: bool, quick: bool, out: Path, device: str, n_seeds: int | None, fresh: bool
+) -> None:
     """Reproduce one of the paper's tables with its figures.
 
-    Prints ours beside the paper's, and writes OUT/NAME.json with everything and OUT/NAME-*.png with the figures.
+    Prints ours beside the paper's, and writes OUT/NAME.json with everything and OUT/NAME-*.png with the figures. The
+    large experiments keep checkpoints in OUT/checkpoints: one that was interrupted goes on when the command is
+    repeated.
     """
     from pmcnet import experiments
+    from pmcnet.errors import RunInterrupted
 
     if listing or name is None:
         for key, experiment in experiments.EXPERIMENTS.items():
             click.echo(f"{key:18} {experiment.description}")
         return
-    record = experiments.reproduce(name, quick=quick, device=device, n_seeds=n_seeds, say=_say)
+    folder = out / "checkpoints" / "quick" if quick else out / "checkpoints"
+    if name in experiments.EXPERIMENTS:
+        _resume(name, folder, fresh)
+    try:
+        record = experiments.reproduce(name, quick=quick, device=device, n_seeds=n_seeds, say=_say, folder=folder)
+    except KeyboardInterrupt:
+        if not _kept(name, folder):
+            raise
+        raise RunInterrupted(f"interrupted. The same command goes on from {folder}.") from None
     files = _write(record, name, out)
     _show(record)
     for file in files:
@@ -35,6 +49,21 @@ def reproduce(name: str | None, listing: bool, quick: bool, out: Path, device: s
 
 def _say(line: str) -> None:
     click.echo(line, err=True)
+
+
+def _kept(name: str, folder: Path) -> list[Path]:
+    """The checkpoints of one experiment."""
+    return sorted(folder.glob(f"{name}-*"))
+
+
+def _resume(name: str, folder: Path, fresh: bool) -> None:
+    """Say what is gone on from, or delete it."""
+    files = _kept(name, folder)
+    if fresh:
+        for file in files:
+            file.unlink()
+    elif files:
+        _say(f"{name}: going on from {folder}; --fresh begins anew.")
 
 
 def _show(record: dict[str, Any]) -> None:
@@ -47,6 +76,23 @@ def _show(record: dict[str, Any]) -> None:
         console.print(tables.rich_table(record["table"]))
     else:
         click.echo(tables.plain(record["table"]))
+    if "timing" in record:
+        _show_timing(record["timing"], record["settings"]["device"])
+
+
+def _show_timing(timing: list[dict[str, Any]], device: str) -> None:
+    """Seconds of fitting and milliseconds of predicting, beside the paper's where it tells them."""
+    from pmcnet.cli.showing import number, print_table
+
+    header = ["method", "fit s", "ms per test row"]
+    rows = [[row["method"], number(row["fit_seconds"]), number(row["milliseconds_per_row"])] for row in timing]
+    title = f"time on {device}"
+    if any(row["paper"] for row in timing):
+        header += ["paper fit s", "paper ms per test row"]
+        title += "; the paper's on a Tesla V100"
+        for shown, row in zip(rows, timing, strict=True):
+            shown += [number(value) for value in row["paper"] or (None, None)]
+    print_table(header, rows, title)
 
 
 def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
@@ -59,10 +105,10 @@ def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
     path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n")
     drawn, title, classes = record["figures"], record["table"]["title"], record.get("classes", ["0", "1"])
     files = [path]
-    if len(drawn["roc"]) == 1:
+    if len(drawn.get("roc", ())) == 1:
         (curves,) = drawn["roc"].values()
         files.append(figures.roc(curves, out / f"{name}-roc.png", title, classes))
-    else:
+    elif "roc" in drawn:
         files.append(figures.roc_grid(drawn["roc"], out / f"{name}-roc.png", title))
     if "by_step" in drawn:
         files.append(figures.metric_by_step(drawn["by_step"], out / f"{name}-steps.png", title))
@@ -71,4 +117,7 @@ def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
         files.append(figures.histograms(drawn["histograms"], out / f"{name}-histograms.png", heading, classes))
     if "confusion" in drawn:
         files.append(figures.confusion(drawn["confusion"], out / f"{name}-confusion.png", title, classes))
+    if "squared_errors" in drawn:
+        heading = f"{title}: squared errors of averaged predictions"
+        files.append(figures.squared_errors(drawn["squared_errors"], out / f"{name}-errors.png", heading))
     return files

@@ -18,7 +18,9 @@ LABELS = {
 }
 _CAPTION = (
     "Exact weights are the algorithm's own: with one effective network they make a single network, not a posterior. "
-    "Equal weights count every draw of the last step once: a population of good modes, not a posterior either."
+    "Equal weights count every draw of the last step once: a population of good modes, not a posterior either. "
+    "Seconds: ADAM-MLE and the ensemble are the starting networks, trained as one batch; PMCnet-light goes on from "
+    "them, and its own steps are counted; choosing settings is not."
 )
 
 
@@ -26,20 +28,18 @@ def deep_table(name: str, runs: dict[str, list[Record]]) -> Record:
     """One row per method, the paper's number beside it."""
     columns = list(paper.DEEP[name]["pmcnet-light"])
     rows = []
-    for method, label in LABELS.items():
-        if method not in runs:
-            continue
+    for method, found in _ordered(runs).items():
         published = paper.DEEP[name].get(method.removesuffix(", equal weights"), {})
         if method == "bbp":
-            rows.append(table.row("BBP, mean network", [run["at_mean"] for run in runs[method]], columns, published))
-        rows.append(table.row(label, runs[method], columns, published))
+            rows.append(table.row("BBP, mean network", [run["at_mean"] for run in found], columns, published))
+        rows.append(table.row(LABELS[method], found, columns, published))
     return {"title": name, "columns": columns, "rows": rows, "caption": _CAPTION}
 
 
 def deep_timing(name: str, runs: dict[str, list[Record]]) -> list[Record]:
     """Seconds of training and milliseconds per test row, the paper's beside them for MNIST-C."""
     rows = []
-    for method, found in runs.items():
+    for method, found in _ordered(runs).items():
         published = paper.DEEP_SECONDS.get(method) if name == "mnist-c" else None
         rows.append(
             {
@@ -54,7 +54,12 @@ def deep_timing(name: str, runs: dict[str, list[Record]]) -> list[Record]:
 
 def deep_figures(name: str, runs: dict[str, list[Record]]) -> Record:
     """Confusion matrices of classes, squared errors of regressions."""
-    first = {LABELS[method]: found[0] for method, found in runs.items()}
+    first = {LABELS[method]: found[0] for method, found in _ordered(runs).items()}
     if "confusion" in next(iter(first.values())):
         return {"confusion": {label: record["confusion"] for label, record in first.items()}}
     return {"squared_errors": {label: record["squared_errors"] for label, record in first.items()}}
+
+
+def _ordered(runs: dict[str, list[Record]]) -> dict[str, list[Record]]:
+    """The methods that ran, in the order of the table."""
+    return {method: runs[method] for method in LABELS if method in runs}

@@ -70,12 +70,16 @@ def single(size: tuple[float, float]) -> tuple[Figure, Axes]:
 
 def axis_names(axes: Sequence[Axes], x: str, y: str) -> None:
     """Name the axes of the outer panels only: the first of each row, the last of each column."""
-    columns = axes[0].get_gridspec().ncols  # type: ignore[union-attr]
+    for ax in axes[:: _n_columns(axes)]:
+        ax.set_ylabel(y, size=LABEL_SIZE, color=INK)
+    for ax in axes[-_n_columns(axes) :]:
+        ax.set_xlabel(x, size=LABEL_SIZE, color=INK)
+
+
+def outer_ticks(axes: Sequence[Axes]) -> None:
+    """Take the names of ticks from all but the outer panels, where all panels have the same."""
     for i, ax in enumerate(axes):
-        if i % columns == 0:
-            ax.set_ylabel(y, size=LABEL_SIZE, color=INK)
-        if i + columns >= len(axes):
-            ax.set_xlabel(x, size=LABEL_SIZE, color=INK)
+        ax.tick_params(labelleft=i % _n_columns(axes) == 0, labelbottom=i + _n_columns(axes) >= len(axes))
 
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
@@ -93,9 +97,10 @@ def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> N
 
 
 def panel_title(ax: Axes, text: str) -> None:
-    """Write the title of one panel at its left edge."""
+    """Write the title of one panel at its left edge, each of its lines wrapped to the panel's width."""
     width = ax.get_position().width * ax.figure.get_figure(root=True).get_figwidth()
-    ax.set_title(wrapped(text, width, PANEL_SIZE), loc="left", size=PANEL_SIZE, color=INK)
+    lines = [wrapped(line, width, PANEL_SIZE) for line in text.splitlines()]
+    ax.set_title("\n".join(lines), loc="left", size=PANEL_SIZE, color=INK)
 
 
 def wrapped(text: str, width: float, size: float) -> str:
@@ -132,6 +137,10 @@ def svg(figure: Figure) -> str:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pmcnet"}):
         figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue().decode()
+
+
+def _n_columns(axes: Sequence[Axes]) -> int:
+    return int(axes[0].get_gridspec().ncols)  # type: ignore[union-attr]
 
 
 def _settle(figure: Figure) -> None:

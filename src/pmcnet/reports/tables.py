@@ -23,6 +23,8 @@ HEADER = "mean (std over draws) ± spread over seeds"
 MISSING = "-"
 
 _GAP = "  "
+_SMALL = 1e-3  # what is smaller is written with a power of ten: four decimals would leave one digit
+_NOTHING = 5e-5  # four decimals would leave none
 
 
 def plain(table: Mapping[str, Any]) -> str:
@@ -61,13 +63,18 @@ def rich_table(table: Mapping[str, Any]) -> Table:
     return drawn
 
 
-def number(value: float | None) -> str:
-    """Return four decimals, fewer for large numbers, powers of ten for tiny ones, and "-" for None."""
+def number(value: float | None, *, smallest: float = _SMALL) -> str:
+    """Return four decimals, fewer for large numbers, powers of ten for small ones, and "-" for None.
+
+    Args:
+        value: what to show.
+        smallest: below this size a number is small; zero itself is 0.0000.
+    """
     if value is None:
         return MISSING
     if math.isnan(value):
         raise InputError("a table cell must not be NaN; give None for a number that does not exist.")
-    if 0 < abs(value) < 5e-5:
+    if 0 < abs(value) < smallest:
         return f"{value:.1e}"
     return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4f}"
 
@@ -95,13 +102,19 @@ def _row(row: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
 def _cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return MISSING
-    ours = f"{_pair(cell.get('mean'), cell.get('std'))} ± {number(cell.get('spread'))}"
+    mean = cell.get("mean")
+    ours = f"{_pair(mean, cell.get('std'))} ± {_spread(cell.get('spread'), mean)}"
     paper = cell.get("paper")
     return f"{ours}\npaper {MISSING if paper is None else _pair(*paper)}"
 
 
 def _pair(mean: float | None, std: float | None) -> str:
-    return f"{number(mean)} ({number(std)})"
+    return f"{number(mean)} ({_spread(std, mean)})"
+
+
+def _spread(value: float | None, mean: float | None) -> str:
+    """Return how far numbers spread with the decimals of their mean, unless none of its digits would be left."""
+    return number(value, smallest=_SMALL if mean is None or abs(mean) < _SMALL else _NOTHING)
 
 
 def _text(value: Any) -> str:

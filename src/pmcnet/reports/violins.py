@@ -23,6 +23,12 @@ _POINTS = 120  # of the outline
 _MOST_TICKS = 7
 _BOX = 0.26  # height of the box where the violin is 2 high
 
+MARKS = (
+    ("tint-95", "how the rows spread"),
+    ("frame", "middle half; the line covers 90 %"),
+    ("diamond", "median"),
+)
+
 
 class Axis(NamedTuple):
     """The powers of ten between which errors are drawn."""
@@ -49,16 +55,16 @@ def violins_figure(by_method: Sequence[tuple[str, Array]]) -> Markup:
     last = len(by_method) - 1
     rows = [_row(i, method, errors, axis, i == last) for i, (method, errors) in enumerate(by_method)]
     medians = ", ".join(f"{method} {number(float(np.median(errors)))}" for method, errors in by_method)
-    sizes = {errors.size for _, errors in by_method}
-    rows_of = f"{count(min(sizes))} test row{'s' * (min(sizes) > 1)}" if len(sizes) == 1 else "test rows"
-    caption = f"Squared errors of {rows_of} on a logarithmic axis; medians: {medians}. "
-    caption += f"The farther left, the better.{_left_out(np.concatenate([errors for _, errors in by_method]), axis)}"
-    legend = [
-        ("tint-95", "how the rows spread"),
-        ("frame", "middle half; the line covers 90 %"),
-        ("diamond", "median"),
-    ]
-    return tag("figure", marks(legend), *rows, tag("figcaption", caption), class_="forest violins")
+    found = [errors for _, errors in by_method]
+    caption = f"Squared errors of {rows_of(found)} on a logarithmic axis; medians: {medians}. "
+    caption += f"The farther left, the better.{left_out(np.concatenate(found), axis)}"
+    return tag("figure", marks(MARKS), *rows, tag("figcaption", caption), class_="forest violins")
+
+
+def rows_of(found: Sequence[Array]) -> str:
+    """Return how many test rows the errors are of, where all methods have as many."""
+    sizes = {errors.size for errors in found}
+    return f"{count(min(sizes))} test row{'s' * (min(sizes) > 1)}" if len(sizes) == 1 else "test rows"
 
 
 def common_axis(found: list[Array]) -> Axis:
@@ -125,7 +131,7 @@ def _row(i: int, method: str, errors: Array, axis: Axis, last: bool) -> Markup:
     return tag("div", name, inline_svg(drawing, f"compare-errors-{i}", words), class_="line")
 
 
-def _left_out(errors: Array, axis: Axis) -> str:
+def left_out(errors: Array, axis: Axis) -> str:
     """Say how many errors are too small for the axis, or nothing where none is."""
     n, zeros = int(np.count_nonzero(errors < (1 - 1e-9) * 10.0**axis.low)), int(np.count_nonzero(errors == 0))
     are, exact = "errors are" if n > 1 else "error is", f" ({count(zeros)} of them zero)" if zeros else ""
