@@ -23,7 +23,7 @@ GRIDS: Mapping[str, tuple[Choice, ...]] = {
     "adam-map": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
     "ensemble": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
     "bbp": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
-    "sgld": _grid(learning_rate=(1e-4, 1e-3), prior_std=_PRIORS),
+    "sgld": _grid(learning_rate=(1e-3, 3e-3), prior_std=_PRIORS),
     "psgld": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),
     "mc-dropout": _grid(rate=(0.05, 0.2, 0.5), prior_std=(1.0, 3.0)),
     "sae": _grid(step=(0.02, 0.1), prior_std=_PRIORS),

@@ -141,14 +141,16 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
 
 
 def _sized(method: Baseline, n_rows: int) -> Baseline:
-    """Epochs so that training takes about 10 000 steps, between 20 and 2000 epochs, whatever the number of rows."""
+    """Epochs so that training takes about 10 000 steps, at least 20 epochs, whatever the number of rows."""
     if isinstance(method, SAE):
         n_first, n_next = (steps * method.batch_size // max(1, n_rows) for steps in (3000, 150))
         return replace(method, n_epochs=min(max(20, n_first), 1500), n_next_epochs=min(max(2, n_next), 75))
     if isinstance(method, AdamMethod):
         batch_size = _adam_batch(n_rows)
         return replace(method, batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=500))
-    return replace(method, n_epochs=_epochs(method.batch_size, n_rows, most=2000))
+    # chains must also travel: on few rows they make all of the 10 000 steps
+    most = 10_000 if isinstance(method, SGLD) else 2000
+    return replace(method, n_epochs=_epochs(method.batch_size, n_rows, most=most))
 
 
 def _adam_batch(n_rows: int) -> int:
