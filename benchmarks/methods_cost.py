@@ -15,6 +15,7 @@ import resource
 import statistics
 import time
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from pmcnet.methods.sgld import SGLD
 
 ROWS, COLUMNS, HIDDEN, BATCH = 2000, 20, 50, 100
 N_EPOCHS, N_ROUNDS = 10, 5
+LIMIT = 240  # seconds, after which a fit is given up
 
 
 def fit_cost(name: str, table: str, queue: Any) -> None:
@@ -117,7 +119,11 @@ def main() -> None:
             queue = context.Queue()
             process = context.Process(target=fit_cost, args=(name, table, queue))
             process.start()
-            found.setdefault(table, {})[name] = queue.get()
+            try:
+                found.setdefault(table, {})[name] = queue.get(timeout=LIMIT)
+            except Empty:
+                found.setdefault(table, {})[name] = {"seconds": None, "more_than": LIMIT}
+                process.terminate()
             process.join()
             print(table, name, found[table][name], flush=True)
     if arguments.json:

@@ -22,7 +22,7 @@ GRIDS: Mapping[str, tuple[Choice, ...]] = {
     "adam-mle": _grid(early_stopping=(True, False), learning_rate=(1e-3, 3e-3, 1e-2), prior_std=(1.0,)),
     "adam-map": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
     "ensemble": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
-    "bbp": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
+    "bbp": _grid(early_stopping=(True, False), learning_rate=(3e-3,), prior_std=_PRIORS),
     "sgld": _grid(learning_rate=(1e-3, 3e-3), prior_std=_PRIORS),
     "psgld": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),
     "mc-dropout": _grid(rate=(0.05, 0.2, 0.5), prior_std=(1.0, 3.0)),
