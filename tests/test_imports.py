@@ -18,7 +18,7 @@ ROWS = [
     {"methods"},
     {"bnn", "distributed"},
     {"ais", "metrics", "data"},
-    {"rng", "typing"},
+    {"rng", "typing", "files"},
     {"errors"},
 ]
 LEVEL = {room: depth for depth, row in enumerate(ROWS) for room in row}

@@ -17,6 +17,10 @@ class DegenerateWeightsError(PMCNetError, ArithmeticError):
     """No draw has positive weight, so there is nothing to normalise, resample or average."""
 
 
+class DivergedError(PMCNetError, ArithmeticError):
+    """Training or sampling has left the networks from which finite predictions follow."""
+
+
 class ModelFileError(InputError):
     """A model file is missing, damaged, changed, from a newer version or of another kind."""
 

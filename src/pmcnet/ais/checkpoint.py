@@ -16,17 +16,20 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealing import AnnealedState
+from pmcnet.ais.checked_state import check_state
 from pmcnet.ais.mixing import Tuning
 from pmcnet.ais.path import Points
 from pmcnet.ais.pmc import PMCState
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.scale import Diagonal, Full
 from pmcnet.errors import InputError
+from pmcnet.files.reading import parse_json, read_file, told
+from pmcnet.files.tensors import parse_tensors
 
 State = AnnealedState | PMCState
 
 FORMAT = "pmcnet-state-1"
-_GARBLED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_GARBLED = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError)
 _TYPES: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (AnnealedState, PMCState, Points, Tuning, Proposals, Full, Diagonal)
 }
@@ -41,6 +44,7 @@ def save_state(state: State, path: str | Path) -> Path:
     form = _packed(state, "", tensors)
     temporary = path.with_name(path.name + ".part")
     try:
+        temporary.unlink(missing_ok=True)  # a link would be followed
         save_file(tensors, temporary, metadata={"format": FORMAT, "state": json.dumps(form)})
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
@@ -51,24 +55,19 @@ def save_state(state: State, path: str | Path) -> Path:
 
 
 def load_state(path: str | Path, device: torch.device | None = None) -> State:
-    """The state that was saved there, on the given device."""
-    from safetensors import SafetensorError, safe_open
-
-    where = "cpu" if device is None else str(device)
+    """The state that was saved there, on the given device, after checking that it is one."""
     try:
-        with safe_open(path, framework="pt", device=where) as file:
-            metadata = file.metadata() or {}
-            if metadata.get("format") != FORMAT:
-                raise InputError(f"{path} is no checkpoint of this version. Start the run again.")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        state = _unpacked(json.loads(metadata["state"]), tensors)
-    except InputError:
-        raise
-    except (SafetensorError, OSError, *_GARBLED) as error:
-        raise InputError(f"{path} cannot be read as a checkpoint ({error}). Start the run again.") from error
-    if not isinstance(state, AnnealedState | PMCState):
-        raise InputError(f"{path} holds a {type(state).__name__}, not a state. Start the run again.")
-    return state
+        tensors, metadata = parse_tensors(read_file(path))
+        if metadata.get("format") != FORMAT:
+            raise ValueError("it is of another version or kind")
+        form = parse_json(metadata["state"])
+        state = check_state(_all_unpacked(form, tensors))
+        if device is None or device.type == "cpu":
+            return state
+        moved: State = _all_unpacked(form, {name: tensor.to(device) for name, tensor in tensors.items()})
+        return moved
+    except _GARBLED as error:
+        raise InputError(f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again.") from error
 
 
 def _packed(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
@@ -91,11 +90,23 @@ def _parts(value: Any) -> dict[str, Any]:
     return parts
 
 
+def _all_unpacked(form: Any, tensors: dict[str, Tensor]) -> Any:
+    """The value of a form, which must use each tensor once."""
+    left = dict(tensors)
+    value = _unpacked(form, left)
+    if left:
+        raise ValueError(f"the tensor {next(iter(left))!r:.60} belongs nowhere")
+    return value
+
+
 def _unpacked(form: Any, tensors: dict[str, Tensor]) -> Any:
     if not isinstance(form, dict):
         return form
-    if "tensor" in form:
-        return tensors[form["tensor"]]
-    if "float" in form:
+    if form.keys() == {"tensor"}:
+        return tensors.pop(form["tensor"])
+    if form.keys() == {"float"}:
         return float.fromhex(form["float"])
-    return _TYPES[form["type"]](**{k: _unpacked(v, tensors) for k, v in form["parts"].items()})
+    if form.keys() != {"type", "parts"} or form["type"] not in _TYPES:
+        raise ValueError(f"{form!r:.60} is no part of a state")
+    kind, parts = _TYPES[form["type"]], form["parts"]
+    return kind(**{name: _unpacked(part, tensors) for name, part in parts.items()})

@@ -42,8 +42,8 @@ class Mixing(NamedTuple):
 
     `correlation` is that of the log-likelihood, or of the monitors on average where that is larger, between before and
     after; `jump` the mean squared displacement in units of what independent draws would show; `n_gradients` counts
-    batches, one gradient for each particle; `acceptance` is that of the moves with the frozen step size; `drift` what
-    all of them did to the monitors' means.
+    batches, one gradient for each particle; `acceptance` is that of the moves with the frozen step size, 0 without any;
+    `drift` what all of them did to the monitors' means.
     """
 
     tuning: Tuning
@@ -154,7 +154,7 @@ class Mixer:
             now = correlation(before, after, weight)
             if self.n_moves is None and now <= self.max_correlation:
                 break
-        acceptance = sum(accepted) / len(accepted) if accepted else math.nan
+        acceptance = sum(accepted) / len(accepted) if accepted else 0.0
         jump = _jump(start.theta, points.theta, weight)
         drift = Drift.between(before, after, weight, parent)
         return points, Mixing(tuning, n_moves, n_gradients, acceptance, now, jump, n_divergences, drift)

@@ -121,7 +121,8 @@ class Path:
         if bad.any():
             raise TargetError(
                 f"log_likelihood is NaN or +inf at {int(bad.sum())} of {len(theta)} draws of the prior. "
-                "Return -inf where the likelihood is zero, and compute in the log domain."
+                "Return -inf where the likelihood is zero, and compute in the log domain; if a network overflows, use "
+                "a narrower prior or scale the data."
             )
         empty = (points.log_likelihood == -torch.inf)[:, None]
         return points._replace(likelihood_score=torch.where(empty, 0.0, points.likelihood_score))

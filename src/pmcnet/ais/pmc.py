@@ -85,8 +85,12 @@ class PMC:
             raise InputError(f"loc must be float32 or float64; got {loc.dtype}. Use loc.double().")
         if not loc.isfinite().all():
             raise InputError("loc holds NaN or infinite numbers. Start every proposal at a finite point.")
-        if not 0 < sigma < float("inf"):
-            raise InputError(f"sigma must be a positive finite standard deviation; got {sigma}.")
+        least, most = torch.finfo(loc.dtype).tiny, torch.finfo(loc.dtype).max
+        if not least <= sigma <= most:
+            raise InputError(
+                f"sigma must be a positive finite standard deviation, in {loc.dtype} from {least:.3g} to {most:.3g}; "
+                f"got {sigma}."
+            )
         scale = self.scale_step.structure.isotropic(sigma, loc)
         return PMCState(Proposals(loc.detach().clone(), scale), step=0, seed=rng.check_seed(seed))
 

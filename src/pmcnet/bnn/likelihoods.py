@@ -14,6 +14,8 @@ from torch import Tensor
 from pmcnet.errors import InputError
 
 Task = Literal["regression", "classification"]
+LARGEST_SCALE = 1e100
+"""Scales of the noise beyond this, or below its inverse, are refused: their squares would leave double precision."""
 
 
 class Slopes(NamedTuple):
@@ -102,6 +104,15 @@ class NoExtra:
         return noise
 
 
+def _check_scale(name: str, value: float) -> None:
+    """Raise unless a scale and its square are positive finite numbers."""
+    if not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
+        raise InputError(
+            f"{name} must be a positive finite number from {1 / LARGEST_SCALE:g} to {LARGEST_SCALE:g}; got {value}. "
+            "Scale the response."
+        )
+
+
 class Regression:
     """What regressions share: they predict the output itself; uncertainty is variance, by the law of total variance."""
 
@@ -141,8 +152,7 @@ class Gaussian(NoExtra, Regression):
     sigma: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.sigma < math.inf:
-            raise InputError(f"sigma must be a positive finite standard deviation; got {self.sigma}.")
+        _check_scale("sigma", self.sigma)
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """-(y - output)^2 / (2 sigma^2) - log(2 pi sigma^2) / 2."""
@@ -211,8 +221,7 @@ class GeneralisedGaussian(NoExtra, Regression):
     rho: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < math.inf:
-            raise InputError(f"alpha must be a positive finite number; got {self.alpha}.")
+        _check_scale("alpha", self.alpha)
         if not 0 < self.rho <= 2:
             raise InputError(f"rho must lie in (0, 2]; got {self.rho}.")
 

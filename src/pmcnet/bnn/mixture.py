@@ -6,10 +6,17 @@ import torch
 from torch import Tensor
 
 MOST_STEPS = 60
+MOST_TRIALS = 120
+"""Of a mixture's quantile: halving a bracket to the last digit takes about 60, and Newton's steps come in between."""
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
 """Steps below this many standard deviations of the mixture end the search."""
+SLACK = 0.01
+"""Share of a level, or of its distance from 1, by which the distribution function may miss it where a search ends."""
 TAIL = 1e-4
-"""Levels nearer to 0 or 1 are searched in double precision: in single, a distribution function has no such tails."""
+"""Levels nearer to 0 or 1 are searched in double precision: in single, a distribution function has no such tails.
+
+So are those of a mixture whose variance single precision has no number for.
+"""
 
 
 class Standard(Protocol):
@@ -44,7 +51,8 @@ def mixture_quantile(
     """The number q with sum_j w_j F((q - m_j) / s_j) = level, for each row: (N,).
 
     It lies between the smallest and the largest of the components' own quantiles. Newton's steps from the quantile of
-    the Gaussian with the mixture's moments, halving where a step would leave the bracket; rows that are done leave.
+    the Gaussian with the mixture's moments, halving where a step would leave the bracket; rows that are done leave. A
+    row is done where steps are small beside the mixture and, as components may be far narrower, the level is met.
 
     Args:
         mean: m, of each component on each row (J, N).
@@ -54,28 +62,35 @@ def mixture_quantile(
         z: the standard distribution's own quantile.
         standard: F and its density.
     """
-    if min(level, 1 - level) < TAIL and mean.dtype != torch.float64:
-        exact = weight.double() / weight.double().sum()
-        return mixture_quantile(mean.double(), deviation.double(), exact, level, z, standard).to(mean)
     centre = weight @ mean  # (N,)
     spread = (weight @ ((mean - centre).square() + deviation.square())).sqrt()
+    tail = min(level, 1 - level) < TAIL
+    if mean.dtype != torch.float64 and (tail or not bool(spread.isfinite().all())):
+        exact = weight.double() / weight.double().sum()
+        return mixture_quantile(mean.double(), deviation.double(), exact, level, z, standard).to(mean)
+    slack = SLACK * min(level, 1 - level)
     tolerance = TOLERANCE.get(mean.dtype, 1e-6) * spread
     own = mean + z * deviation  # (J, N)
     low, high = own.amin(0) - tolerance, own.amax(0) + tolerance
     q = (centre + z * spread).clamp(low, high)
-    slope = weight / deviation[:, 0]
+    slope, narrowest = weight / deviation[:, 0], deviation.amin()
     found, rows = torch.empty_like(q), torch.arange(len(q), device=q.device)
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_TRIALS):
         scaled = (q - mean) / deviation  # (J, n)
         excess = weight @ standard.cdf(scaled) - level
         low, high = torch.where(excess < 0, q, low), torch.where(excess < 0, high, q)
         step = q - excess / (slope @ standard.pdf(scaled))
-        following = torch.where((step > low) & (step < high), step, 0.5 * (low + high))
-        unsettled = (following - q).abs() > tolerance[rows]
+        newton = (step > low) & (step < high)
+        following = torch.where(newton, step, 0.5 * (low + high))
+        moved = (following - q).abs()
+        pinched = (following <= low) | (following >= high)  # no number lies between
+        unsettled = ~pinched & ((moved > tolerance[rows]) | (excess.abs() > slack))
+        # what is found has been tried, or is one of Newton's steps away that is small beside every component
+        done = torch.where(pinched, high, torch.where(newton & (moved < 0.1 * narrowest), following, q))
         q = following
         n_unsettled = int(unsettled.sum())
         if n_unsettled <= 0.7 * len(q):  # go on with the rows that need it
-            found[rows[~unsettled]] = q[~unsettled]
+            found[rows[~unsettled]] = done[~unsettled]
             rows, q, low, high, mean = (
                 rows[unsettled],
                 q[unsettled],

@@ -15,6 +15,7 @@ from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood, Regression
 from pmcnet.bnn.mixture import mixture_quantile, standard_quantile
 from pmcnet.bnn.network import Network
+from pmcnet.bnn.overflow import refuse_diverged, refuse_overflow
 from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import InputError
 
@@ -105,7 +106,9 @@ class ParticlePosterior(Judged):
         chosen, index = torch.unique(self.samples.resampled(n_passes, seed), return_inverse=True)
         networks = self.theta[chosen]
         rows = [torch.cat([mean for _, _, mean, _ in self._passes(networks, chunk)]) for chunk in self._rows(x)]
-        return torch.cat(rows, dim=1)[index]
+        found = torch.cat(rows, dim=1)  # (n, N, C)
+        refuse_overflow(~found.isfinite().all(-1).all(0), x.dtype)
+        return found[index]
 
     def predict(self, x: Tensor) -> Predictive:
         """The average over all networks that have weight, with its uncertainty."""
@@ -113,7 +116,7 @@ class ParticlePosterior(Judged):
         alive = weight > 0
         networks, weight = self.theta[alive], weight[alive]
         chunks = [self._averaged(networks, weight, rows) for rows in self._rows(x)]
-        return Predictive(*(torch.cat(parts) for parts in zip(*chunks, strict=True)))
+        return _finite(Predictive(*(torch.cat(parts) for parts in zip(*chunks, strict=True))), x.dtype)
 
     def log_predictive(self, x: Tensor, y: Tensor) -> Tensor:
         """Log p(y_n | x_n, data) = log sum_j w_j p(y_n | Phi(theta_j, x_n)): (N,)."""
@@ -124,10 +127,13 @@ class ParticlePosterior(Judged):
         for rows, targets in zip(self._rows(x), torch.split(y, self._n_rows), strict=True):
             total = torch.full((len(rows),), -torch.inf, dtype=torch.float64, device=x.device)
             for start, output, _, extra in self._passes(networks, rows):
-                log_prob = self.likelihood.log_prob(output, targets, extra).double()  # (p, n)
+                log_prob = self.likelihood.log_prob(output, targets.double(), extra).double()  # (p, n)
+                log_prob = torch.where(output.isfinite().all(-1), log_prob, torch.nan)  # to be refused by row
                 total = torch.logaddexp(total, (log_prob + log_weight[start : start + len(output), None]).logsumexp(0))
             parts.append(total)
-        return torch.cat(parts)
+        found = torch.cat(parts)
+        refuse_overflow(found.isnan(), x.dtype)
+        return found
 
     def quantiles(self, x: Tensor, probabilities: Sequence[float]) -> Tensor:
         """Quantiles of y under the mixture of all networks, noise included, for regression: (Q, N).
@@ -160,7 +166,8 @@ class ParticlePosterior(Judged):
             found = [mixture_quantile(mean, deviation, light, p, z, likelihood) for p, z in levels]
             parts.append((*average, torch.stack(found, dim=-1)))
         *moments, quantiles = (torch.cat(part) for part in zip(*parts, strict=True))
-        return Predictive(*moments), quantiles.mT
+        refuse_overflow(~quantiles.isfinite().all(1), x.dtype)
+        return _finite(Predictive(*moments), x.dtype), quantiles.mT
 
     def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
         """Weighted sums over chunks of networks; variances around a first prediction, so that they do not cancel."""
@@ -194,6 +201,12 @@ class ParticlePosterior(Judged):
                 theta = networks[start : start + n_chunk]
                 output = self.network(theta[:, :n_parameters], x)
                 yield start, output, self.likelihood.mean(output), theta[:, n_parameters:]
+
+
+def _finite(found: Predictive, dtype: torch.dtype) -> Predictive:
+    """The same, if it is finite on every row."""
+    refuse_overflow(~(found.mean.isfinite().all(-1) & found.total.isfinite()), dtype)
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +261,7 @@ class Population(ParticlePosterior):
     @classmethod
     def of(cls, target: BayesianTarget, theta: Tensor, reason: str) -> Self:
         """Networks (J, D) of a target; the reason says why they are not known to be its posterior."""
+        refuse_diverged(target, theta.detach())
         samples = WeightedSamples(theta.detach(), theta.new_zeros(len(theta), dtype=torch.float64))
         return cls(target.network, target.likelihood, samples, target.memory, reason=reason)
 

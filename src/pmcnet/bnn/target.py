@@ -35,9 +35,16 @@ class Batch(NamedTuple):
         """How many."""
         return len(self.x)
 
+    def counted(self, each: Tensor) -> Tensor:
+        """What each row gives (P, N) or (P, N, C), as often as it counts: 0 for one that does not, even if infinite."""
+        if self.weight is None:
+            return each
+        weight = self.weight if each.ndim == 2 else self.weight[:, None]
+        return torch.where(weight > 0, each * weight, 0.0)
+
     def total(self, log_prob: Tensor) -> Tensor:
         """The sum over rows (P, N) -> (P,), in float64."""
-        return (log_prob if self.weight is None else log_prob * self.weight).sum(-1, dtype=torch.float64)
+        return self.counted(log_prob).sum(-1, dtype=torch.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +190,16 @@ class BayesianTarget:
     def monitor(self, theta: Tensor) -> Tensor:
         """What each network predicts for a few training rows, whose mixing samplers watch: (n, S)."""
         weights, _ = self.parts(theta)
-        rows = torch.linspace(0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device).long()
         with torch.no_grad():
-            return self.likelihood.mean(self.network(weights, self.x[rows].to(self.device))).flatten(1)
+            return self.likelihood.mean(self.network(weights, self.x[self._few].to(self.device))).flatten(1)
+
+    def monitored(self) -> "BayesianTarget":
+        """The same target with the few rows that `monitor` predicts."""
+        return self.at(self._few)
+
+    @property
+    def _few(self) -> Tensor:
+        return torch.linspace(0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device).long()
 
     @property
     def device(self) -> torch.device:
@@ -244,7 +258,6 @@ class BayesianTarget:
         with torch.no_grad():
             output, pull = self.network.differentiable(weights, batch.x)
             log_prob, slope, extra_slope = self.likelihood.slopes(output, batch.y, extra)
-            if batch.weight is not None:
-                slope, extra_slope = slope * batch.weight[:, None], extra_slope * batch.weight[:, None]
+            slope, extra_slope = batch.counted(slope), batch.counted(extra_slope)
             score = torch.cat([pull(slope.to(theta.dtype)), extra_slope.sum(1).to(theta.dtype)], dim=-1)
             return ValueAndScore(batch.total(log_prob), score)

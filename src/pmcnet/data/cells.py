@@ -83,12 +83,14 @@ def settled(column: "Series") -> "Series":
 
     found = pd.api.types.infer_dtype(column, skipna=True)
     if found in ("boolean", "integer") and column.dtype == object:  # with gaps, or beyond 64 bits
-        return column.astype("float64")
+        return column.map(_as_float, na_action="ignore").astype("float64")
     if found != "string":
         return column
     numbers: dict[str, float] = {}
     kinds: set[bool] = set()  # whether a truth value, of those that are not missing
-    for word in column.dropna().unique().tolist():
+    for word in column.tolist():
+        if word in numbers or not isinstance(word, str):  # seen, or missing
+            continue
         value = number(word)
         if value is None:
             return column
@@ -96,6 +98,14 @@ def settled(column: "Series") -> "Series":
         if not math.isnan(value):
             kinds.add(word.strip() in _TRUTH)
     return column.map(numbers).astype("float64") if len(kinds) == 1 else column
+
+
+def _as_float(value: int) -> float:
+    """The number as a float; infinite, as in `number`, where it has more digits than fit."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def column_kinds(frame: "DataFrame") -> dict[str, Kind]:
@@ -131,11 +141,13 @@ def converted(frame: "DataFrame", columns: Mapping[str, Kind], *, where: str, fi
 
 
 def replaced(frame: "DataFrame", columns: Mapping[str, "Series"]) -> "DataFrame":
-    """The frame with other columns under some of its names; unlike `assign` it takes every name."""
-    frame = frame.copy(deep=False)
-    for name, column in columns.items():
-        frame[name] = column
-    return frame
+    """The frame with other columns under some of its names; unlike `assign` it takes every name, and many of them."""
+    import pandas as pd
+
+    if not columns:
+        return frame
+    each = {name: columns.get(name, column) for name, column in frame.items()}
+    return pd.DataFrame(each, index=frame.index, copy=False)
 
 
 def shown(word: object, n_characters: int = 40) -> str:

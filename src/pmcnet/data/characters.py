@@ -6,6 +6,7 @@ A byte order mark at the start is dropped. Line ends stay as they are, since a q
 import codecs
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _BLOCK = 1 << 20
+_MOST_RATIO = 100
+"""Bytes of text that each byte of a gzip file may unpack to, once it is more than `_SMALL`."""
+_SMALL = 1 << 26
 
 # how other formats begin, what they are and what to do
 _SIGNATURES: Mapping[bytes, str] = MappingProxyType(
@@ -36,19 +40,34 @@ _SIGNATURES: Mapping[bytes, str] = MappingProxyType(
 @contextmanager
 def open_text(place: Place) -> Iterator[IO[str]]:
     """The text of a file, from its start."""
+    with _bytes(place) as checked, io.TextIOWrapper(checked, encoding="utf-8-sig", newline="") as text:
+        yield text
+
+
+def check_unpacked(place: Place) -> None:
+    """Look through a gzip file once, so that a trap is noticed before its rows take memory."""
+    if place.gzipped:
+        with _bytes(place) as checked:
+            while checked.read(_BLOCK):
+                pass
+
+
+@contextmanager
+def _bytes(place: Place) -> Iterator["io.BufferedReader[_Checked]"]:
     with place.path.open("rb") as file:
         raw = gzip.GzipFile(fileobj=file) if place.gzipped else file
-        checked = io.BufferedReader(_Checked(raw, place.path), _BLOCK)
-        with io.TextIOWrapper(checked, encoding="utf-8-sig", newline="") as text:
-            yield text
+        most = max(_SMALL, _MOST_RATIO * os.fstat(file.fileno()).st_size) if place.gzipped else None
+        with io.BufferedReader(_Checked(raw, place.path, most), _BLOCK) as checked:
+            yield checked
 
 
 class _Checked(io.RawIOBase):
-    """Bytes that pass through on their way to the decoder, none of them NUL or outside UTF-8."""
+    """Bytes that pass through on their way to the decoder, none of them NUL or outside UTF-8, and not too many."""
 
-    def __init__(self, raw: io.BufferedIOBase, path: Path) -> None:
+    def __init__(self, raw: io.BufferedIOBase, path: Path, most: int | None = None) -> None:
         self._raw = raw
         self._path = path
+        self._most = most
         self._decoder = codecs.getincrementaldecoder("utf-8")()
         self._n_bytes = 0
         self._n_lines = 0
@@ -61,6 +80,11 @@ class _Checked(io.RawIOBase):
         block = self._read(len(view))
         self._check(block)
         self._n_bytes += len(block)
+        if self._most is not None and self._n_bytes > self._most:
+            raise InputError(
+                f"{self._path} unpacks to more than {_MOST_RATIO} times its size, as a trap would. If it is none, "
+                "unpack it with gunzip and give the file."
+            )
         self._n_lines += block.count(b"\n")
         view[: len(block)] = block
         return len(block)
@@ -90,9 +114,13 @@ class _Checked(io.RawIOBase):
             self._decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             where = self._position(block, error.start - len(pending))
+            packed = self._path.suffix.lower() == ".gz"
+            suffix = Path(self._path.stem).suffix if packed else self._path.suffix
+            convert = "iconv -f LATIN1 -t UTF-8"
+            command = f"gzip -dc '{self._path}' | {convert}" if packed else f"{convert} '{self._path}'"
             raise InputError(
                 f"{self._path} is not UTF-8 at {where}. If it is Latin-1 (Excel in Western Europe), convert it: "
-                f"iconv -f LATIN1 -t UTF-8 '{self._path}' > converted{self._path.suffix}"
+                f"{command} > converted{suffix}"
             ) from error
 
     def _check_signature(self, block: bytes) -> None:

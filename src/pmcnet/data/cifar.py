@@ -5,6 +5,7 @@ The version that needs unpickling is not read.
 """
 
 import tarfile
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -119,7 +120,13 @@ def _tiles(path: Path) -> NDArray[np.uint8]:
     """The images of a mosaic (10000, 3, 32, 32)."""
     from PIL import Image
 
-    with reading(path), Image.open(path, formats=["WEBP"]) as image:
+    with reading(path), warnings.catch_warnings():
+        warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the size is checked here
+        try:
+            image = Image.open(path, formats=["WEBP"])
+        except Image.DecompressionBombError as error:
+            raise InputError(f"{path} is a far larger image than a mosaic, which is 3200 x 3200.") from error
+    with reading(path), image:
         if image.size != (_SIDE * 32, _SIDE * 32):  # known before the pixels are
             raise InputError(f"{path} is {image.size[0]} x {image.size[1]} pixels; a mosaic is 3200 x 3200.")
         mosaic = np.asarray(image.convert("RGB")).reshape(_SIDE, 32, _SIDE, 32, 3)

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from pmcnet.data.cells import MISSING, MISSING_NUMBER, Kind, check_asked, listed, replaced, settled, to_numbers
-from pmcnet.data.characters import open_text
+from pmcnet.data.characters import check_unpacked, open_text
 from pmcnet.data.places import Place, check_names, check_some_rows
+from pmcnet.data.spreadsheets import QUOTE, unguarded
 from pmcnet.errors import InputError
 
 if TYPE_CHECKING:
-    from pandas import DataFrame  # type: ignore[import-untyped]
+    from pandas import DataFrame, Series  # type: ignore[import-untyped]
 
 _SUFFIXES = {",": ".csv", "\t": ".tsv"}
 _SURPLUS = "\0"  # no column has this name: NUL is refused
@@ -29,11 +30,12 @@ def read_delimited(place: Place) -> "DataFrame":
     import pandas as pd
 
     names = check_header(place)
+    check_unpacked(place)
     with _rows(place) as text, _explained(place):
         frame = pd.read_csv(text, na_values=list(MISSING), dtype={_SURPLUS: str}, **_options(place, names))
         frame = _without_surplus(frame, place)
     others = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
-    return replaced(frame, {name: settled(frame[name]) for name in others})
+    return replaced(frame, {name: _unguarded(settled(frame[name])) for name in others})
 
 
 def delimited_chunks(place: Place, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
@@ -55,7 +57,16 @@ def _chunks(place: Place, names: tuple[str, ...], columns: Mapping[str, Kind], n
             chunk = _without_surplus(chunk, place)
             first_row = chunk.index[0] + 1
             where = str(place.path)
-            yield replaced(chunk, {name: to_numbers(chunk[name], where=where, first_row=first_row) for name in numbers})
+            texts = {name: _unguarded(chunk[name]) for name in names if columns.get(name) == "text"}
+            found = {name: to_numbers(chunk[name], where=where, first_row=first_row) for name in numbers}
+            yield replaced(chunk, found | texts)
+
+
+def _unguarded(column: "Series") -> "Series":
+    """Texts without the quote that keeps spreadsheets from running them."""
+    if not any(isinstance(cell, str) and cell.startswith(QUOTE) for cell in column.tolist()):
+        return column
+    return column.map(unguarded, na_action="ignore").astype(column.dtype)
 
 
 def _options(place: Place, names: tuple[str, ...]) -> dict[str, Any]:
@@ -111,7 +122,7 @@ def _header(records: Iterator[list[str]], place: Place) -> tuple[str, ...]:
     record = next(records, None)
     if record is None:
         raise InputError(f"{place.path} is empty (blank lines only). A table needs a header line and at least one row.")
-    names = tuple(name.strip() for name in record)
+    names = tuple(unguarded(name.strip()) for name in record)
     found = next((other for other in _DELIMITERS if other != place.delimiter and other in names[0]), None)
     if len(names) == 1 and found is not None and place.delimiter is not None:
         raise InputError(
@@ -129,6 +140,7 @@ def _remedy(delimiter: str) -> str:
 
 
 def _without_surplus(frame: "DataFrame", place: Place) -> "DataFrame":
+    check_some_rows(len(frame), place.path)  # a row may turn out to be a byte order mark
     surplus = frame.pop(_SURPLUS)
     filled = (surplus.notna() & (surplus != "")).to_numpy(dtype=bool)  # (N,)
     if filled.any():

@@ -1,7 +1,10 @@
 """Files that may be damaged or false: read within bounds, compared with a published sum, errors that name the file."""
 
 import hashlib
+import lzma
+import struct
 import tarfile
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -13,7 +16,20 @@ from pmcnet.errors import InputError
 
 _BLOCK = 1 << 20
 
-_DAMAGE = (OSError, EOFError, ValueError, KeyError, RuntimeError, zlib.error, zipfile.BadZipFile, tarfile.TarError)
+_DAMAGE = (
+    *(
+        ArithmeticError,
+        AttributeError,
+        EOFError,
+        LookupError,
+        OSError,
+        RuntimeError,
+        SyntaxError,
+        TypeError,
+        ValueError,
+    ),
+    *(lzma.LZMAError, struct.error, tarfile.TarError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
 
 
 class Readable(Protocol):

@@ -1,5 +1,6 @@
 """Arrays in .npy and .npz files: the header is checked before anything is allocated, and objects are never loaded."""
 
+import io
 import math
 import zipfile
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ BYTES = ("uint8",)
 WHOLE = ("uint8", "int32", "int64")
 REAL = ("float32", "float64")
 
+_MOST_HEADER = 1 << 14
 _HEADERS = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
 
 
@@ -52,15 +54,19 @@ def read_npz(path: Path, wanted: Mapping[str, Wanted], suffix: str = ".npy") -> 
 
 
 def _array(file: IO[bytes], wanted: Wanted, what: str, path: Path) -> NDArray[Any]:
-    version = npy_format.read_magic(file)
+    begin = io.BytesIO(file.read(_MOST_HEADER))  # a header that announces gigabytes finds no more than this
+    version = npy_format.read_magic(begin)
     if version not in _HEADERS:
         raise InputError(f"{what} is of version {version} of the npy format; 1.0 and 2.0 are known. Save it again.")
-    shape, by_columns, dtype = _HEADERS[version](file)
+    shape, by_columns, dtype = _HEADERS[version](begin)
     if dtype.name not in wanted.types:
         raise InputError(
             f"{what} holds values of type {dtype}; {' or '.join(wanted.types)} is possible. Save it again."
         )
     check_shape(shape, wanted.shape, what)
-    body = exactly(file, math.prod(shape) * dtype.itemsize, path)
+    n_bytes, first = math.prod(shape) * dtype.itemsize, begin.read()
+    rest = io.BytesIO(first + file.read(max(0, n_bytes - len(first))))
+    body = exactly(rest, n_bytes, path)
+    check_end(rest, path)
     check_end(file, path)
     return np.frombuffer(body, dtype).reshape(shape, order="F" if by_columns else "C").copy()

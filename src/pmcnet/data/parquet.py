@@ -12,11 +12,17 @@ from pmcnet.errors import InputError
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
+_MOST_RATIO = 50
+"""Cells that each byte of a file may stand for, once there are more than `_SMALL`."""
+_SMALL = 1 << 26
+
 
 def read_parquet(place: Place) -> "DataFrame":
     """The whole table; an unnamed index that pandas wrote is left out."""
     with _opened(place.path) as file:
-        return _plain(file.read(columns=_columns(file, place.path))).to_pandas(ignore_metadata=True)
+        columns = _columns(file, place.path)
+        _check_size(file.metadata.num_rows * len(columns), place.path)
+        return _plain(file.read(columns=columns)).to_pandas(ignore_metadata=True)
 
 
 def parquet_chunks(place: Place, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
@@ -55,8 +61,11 @@ def _opened(path: Path) -> Iterator[Any]:
     try:
         with pq.ParquetFile(path) as file:
             yield file
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is not whole as a Parquet file ({error}). Copy or write it again.") from error
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+        told = " ".join(str(error).split())
+        raise InputError(f"{path} is not whole as a Parquet file ({told:.200}). Copy or write it again.") from error
 
 
 def _columns(file: Any, path: Path) -> list[str]:
@@ -74,6 +83,15 @@ def _columns(file: Any, path: Path) -> list[str]:
                 "value or a date. Spread it over columns of its own, or drop it."
             )
     return list(names)
+
+
+def _check_size(n_cells: int, path: Path) -> None:
+    """Refuse a few bytes that stand for gigabytes of the same value."""
+    if n_cells > max(_SMALL, _MOST_RATIO * path.stat().st_size):
+        raise InputError(
+            f"{path} unpacks to {n_cells} cells, more than {_MOST_RATIO} for each of its bytes, as a trap would. If it "
+            "is none, save it as CSV."
+        )
 
 
 def _is_unnamed_index(name: str) -> bool:

@@ -1,5 +1,6 @@
 """Where a table is: the file behind a path, checked before anything is read from it."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from pmcnet.data.catalogue import names
+from pmcnet.data.cells import shown
 from pmcnet.data.images import check_no_images
 from pmcnet.errors import InputError
 
@@ -15,6 +17,9 @@ _FORMATS: Mapping[str, str | None] = MappingProxyType(
     {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t", ".parquet": None}
 )
 _KNOWN = ", ".join(_FORMATS)
+
+MOST_COLUMNS = 15_000
+"""Beyond this a table takes far more memory than its file."""
 
 
 class Place(NamedTuple):
@@ -44,11 +49,10 @@ def locate(source: str | Path) -> Place:
         source: Of a file with one of the suffixes .csv, .csv.gz, .tsv, .tsv.gz and .parquet, in capitals or not.
     """
     path = Path(source)
-    if not path.exists():
+    if not os.path.exists(path):  # unlike the method, False for a name that is too long
         built_in = f" It is no built-in dataset either; those are {', '.join(names())}." if not path.suffix else ""
-        raise InputError(
-            f"there is no file {str(source)!r} (looked in {path.absolute().parent}).{built_in} Check the path."
-        )
+        folder = f"{path.absolute().parent!s:.200}"
+        raise InputError(f"there is no file {shown(source, 200)} (looked in {folder}).{built_in} Check the path.")
     if path.is_dir():
         raise InputError(f"{str(source)!r} is a folder. Give the path of one file in it ({_KNOWN}).")
     suffix = next((end for end in _FORMATS if path.name.lower().endswith(end)), None)
@@ -56,6 +60,8 @@ def locate(source: str | Path) -> Place:
         raise InputError(
             f"{path} must end in one of {_KNOWN}; got {path.suffix or 'no suffix'}. Rename it or save it as one."
         )
+    if not path.is_file():
+        raise InputError(f"{path} is a pipe or a device. Write what comes out of it to a file, and give that.")
     _check_readable(path)
     return Place(path, _FORMATS[suffix])
 
@@ -75,7 +81,9 @@ def _check_readable(path: Path) -> None:
 
 
 def check_names(names: tuple[str, ...], path: Path) -> None:
-    """Refuse columns without a name and names given twice."""
+    """Refuse too many columns, columns without a name and names given twice."""
+    if len(names) > MOST_COLUMNS:
+        raise InputError(f"{path} has {len(names)} columns; {MOST_COLUMNS} are possible. Save fewer of them.")
     for position, name in enumerate(names, start=1):
         if not name:
             raise InputError(
@@ -84,10 +92,11 @@ def check_names(names: tuple[str, ...], path: Path) -> None:
             )
     repeated = next((name for name, count in Counter(names).items() if count > 1), None)
     if repeated is not None:
-        positions = " and ".join(str(i) for i, name in enumerate(names, start=1) if name == repeated)
+        all_positions = [str(i) for i, name in enumerate(names, start=1) if name == repeated]
+        positions = " and ".join(all_positions[:5])
         raise InputError(
-            f"{path} has the column name {repeated!r} more than once (columns {positions}). Rename or drop all but "
-            "one; if the file has no header line, add one."
+            f"{path} has the column name {shown(repeated)} more than once (columns {positions}). Rename or drop all "
+            "but one; if the file has no header line, add one."
         )
 
 

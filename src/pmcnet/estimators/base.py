@@ -51,6 +51,7 @@ PRIORS: dict[str, Callable[[float], Prior]] = {
 }
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
 _BATCH_ROWS = 500  # of a mini-batch of pmcnet-light
+_WIDEST = 1e8  # prior, and its inverse the narrowest: squares of its slopes stay in single precision
 
 
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
@@ -227,7 +228,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             if len(X) == 0:
                 raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")
             return X
-        array = check_array(X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=self)
+        with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which it looks for infinities
+            array = check_array(X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=self)
         if array.dtype.kind == "U" and not hasattr(X, "dtype"):  # numpy writes the numbers of such lists as texts
             array = np.array(X, dtype=object)
         validate_data(
@@ -268,8 +270,11 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         if isinstance(self.prior_std, str):
             if self.prior_std not in ("auto", "evidence", "validation"):
                 raise InputError(f"prior_std must be auto, evidence, validation or a number; got {self.prior_std!r}.")
-        elif not (isinstance(self.prior_std, Real) and 0 < self.prior_std < np.inf):
-            raise InputError(f"prior_std must be a positive number, a standard deviation; got {self.prior_std}.")
+        elif not (isinstance(self.prior_std, Real) and 1 / _WIDEST <= self.prior_std <= _WIDEST):
+            raise InputError(
+                f"prior_std must be a positive number, a standard deviation from {1 / _WIDEST:g} to {_WIDEST:g}; got "
+                f"{self.prior_std}. The network sees scaled data: begin with 1."
+            )
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
         if self.feature_scaling not in SCALINGS:

@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.utils import assert_all_finite  # type: ignore[import-untyped]
@@ -52,12 +53,17 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             sample_weight: how often each row counts (N,).
         """
         labels = _labels(y)
-        check_classification_targets(labels)
+        try:
+            check_classification_targets(labels)
+        except ValueError as error:
+            raise InputError(f"{error} Give classes as texts or whole numbers, or use PMCNetRegressor.") from error
         weight = checked_weight(sample_weight, labels)
         self.classes_ = np.unique(labels[weight > 0])
         if len(self.classes_) < 2:
-            what = repr(self.classes_[0]) if len(self.classes_) else "none"
-            raise InputError(f"y holds one class only ({what}); a classifier needs at least 2 classes.")
+            what = repr(self.classes_.tolist()[0]) if len(self.classes_) else "none"
+            raise InputError(
+                f"y holds one class only ({what}); a classifier needs at least 2 classes. Give rows of another class."
+            )
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         return self._fit(X, codes.astype(np.float64), weight)
 
@@ -65,6 +71,12 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         """Probability of each class (N, C), averaged over the posterior."""
         mean = self.predictive(X).mean
         return np.asarray(mean / mean.sum(-1, keepdims=True))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithm of `predict_proba` (N, C), finite where a probability is too small for a number."""
+        posterior, x = self._posterior(), self._inputs(X)
+        each = [posterior.log_predictive(x, x.new_full((len(x),), code)) for code in range(len(self.classes_))]
+        return np.asarray(torch.stack(each, dim=-1).log_softmax(-1).cpu().numpy())
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of each row (N,)."""

@@ -103,7 +103,7 @@ class _Given(NamedTuple):
 def _by_column(x: Any) -> list[_Given]:
     if isinstance(x, np.ndarray):
         if x.dtype.kind in "biuf":
-            matrix = x.astype(np.float64)
+            matrix = _doubles(x)
             return [_Given(f"column {i}", matrix[:, i]) for i in range(matrix.shape[1])]
         return [_Given(f"column {i}", _typed(f"column {i}", x[:, i])) for i in range(x.shape[1])]
     names = [str(name) for name in x.columns]
@@ -122,7 +122,7 @@ def _is_category(dtype: Any) -> bool:
 def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     """Float64 where every value is a number, else texts with None where missing."""
     if array.dtype.kind in "biuf":
-        return array.astype(np.float64, copy=False)
+        return _doubles(array)
     if array.dtype.kind in "Mm":
         raise _dates(name)
     if array.dtype.kind == "c":
@@ -136,7 +136,10 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
         raise _dates(name)
     if all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in present):
         numbers = np.full(len(values), np.nan)
-        numbers[~missing] = present.astype(np.float64)
+        try:
+            numbers[~missing] = _doubles(present)
+        except OverflowError as error:
+            raise InputError(f"column {name!r} holds a number too large for double precision. Scale it.") from error
         return numbers
     odd = next((value for value in present if not np.isscalar(value)), None)
     if odd is not None:
@@ -144,6 +147,12 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     texts = np.empty(len(values), dtype=object)
     texts[~missing] = [str(value) for value in present]
     return texts
+
+
+def _doubles(array: NDArray[Any]) -> NDArray[np.float64]:
+    """Numbers in double precision; what is too large for it becomes an infinity, which is refused by name later."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
 
 
 def _dates(name: str) -> InputError:

@@ -93,7 +93,7 @@ class TableEncoder:
         """Numbers (N, d) -> inputs (N, n_inputs)."""
         missing = np.isnan(rows)
         numbers = [i for i, share in enumerate(self.shares) if not share]
-        scaled = np.where(missing, 0.0, (rows - self.mean) / self.std)
+        scaled = np.where(missing, 0.0, _scaled(rows, self.mean, self.std))
         far = np.argwhere(~(np.abs(scaled[:, numbers]) <= FARTHEST))
         if len(far):
             row, column = far[0][0], numbers[far[0][1]]
@@ -173,7 +173,7 @@ class ImageEncoder:
     def encode(self, rows: Matrix) -> Matrix:
         """(x - mean) / std, by channel."""
         axes = (len(self.mean), *(1 for _ in self.shape[1:]))
-        scaled = (rows - self.mean.reshape(axes)) / self.std.reshape(axes)
+        scaled = _scaled(rows, self.mean.reshape(axes), self.std.reshape(axes))
         if not (np.abs(scaled) <= FARTHEST).all():
             raise InputError(f"images must be finite, and after scaling within {FARTHEST:g}. Leave the others out.")
         return scaled
@@ -202,6 +202,13 @@ def _checked(mean: Matrix, std: Matrix) -> tuple[Matrix, Matrix]:
     if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()):
         raise InputError("the encoder's averages must be finite and its standard deviations positive.")
     return mean, std
+
+
+def _scaled(rows: Matrix, mean: Matrix, std: Matrix) -> Matrix:
+    """(x - mean) / std; an overflow is too far in any case."""
+    with np.errstate(over="ignore"):
+        scaled: Matrix = (rows - mean) / std
+    return scaled
 
 
 def _moments(rows: Matrix, weight: Matrix) -> tuple[Matrix, Matrix]:

@@ -15,7 +15,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.building import ModuleSource
 from pmcnet.estimators.columns import are_dates
-from pmcnet.estimators.encoding import Scaling
+from pmcnet.estimators.encoding import FARTHEST, Scaling
 from pmcnet.estimators.fitting import PriorStd
 from pmcnet.estimators.results import Array, Averaged
 from pmcnet.estimators.rows import checked_weight
@@ -23,6 +23,7 @@ from pmcnet.methods.registry import Value
 from pmcnet.rng import check_seed, stream
 
 _LARGEST = 1e100
+_MOST_NOISE = 1e8  # in standard deviations of y, and its inverse the least: squared residuals stay in single precision
 
 
 class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
@@ -150,13 +151,21 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         return likelihood.noise_variance(extra).sqrt()
 
     def _likelihood(self) -> Likelihood:
-        return LearnedGaussian() if isinstance(self.noise, str) else Gaussian(float(self.noise) / self.y_std_)
+        if isinstance(self.noise, str):
+            return LearnedGaussian()
+        sigma = float(self.noise) / self.y_std_
+        if not 1 / _MOST_NOISE <= sigma <= _MOST_NOISE:
+            raise InputError(
+                f"noise must lie between {1 / _MOST_NOISE:g} and {_MOST_NOISE:g} times the scale of y, here "
+                f"{self.y_std_:.3g}; got {self.noise:g}. Give it in units of y, or learn it."
+            )
+        return Gaussian(sigma)
 
     def log_predictive(self, X: Any, y: ArrayLike) -> Array:
         """Log-density of each y under its predictive distribution, in units of y (N,)."""
         x = self._inputs(X)
         scaled = (np.asarray(y, dtype=np.float64) - self.y_mean_) / self.y_std_
-        found = self._posterior().log_predictive(x, torch.as_tensor(scaled).to(x))
+        found = self._posterior().log_predictive(x, torch.as_tensor(scaled).to(x.device))
         return np.asarray(found.cpu().numpy() - np.log(self.y_std_))
 
     def _y_scale(self) -> float:
@@ -169,11 +178,21 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         half_range = float(y.max() / 2 - y.min() / 2)
         if half_range > 0 and not 1 / _LARGEST < half_range < _LARGEST:
             raise InputError(
-                f"y varies by {2 * half_range:.3g}; its square would leave double precision. Give y in other units."
+                f"y goes from {y.min():g} to {y.max():g}; the square of that range would leave double precision. "
+                "Give y in other units."
             )
+        if half_range == 0:
+            self.y_mean_, self.y_std_ = float(y[0]), 1.0
+            return np.zeros_like(y)
         self.y_mean_ = float(np.average(y, weights=weight))
         deviation = float(np.sqrt(np.average(np.square(y - self.y_mean_), weights=weight)))
-        self.y_std_ = deviation if half_range > 0 else 1.0
+        farthest = int(np.abs(y - self.y_mean_).argmax())
+        if not abs(y[farthest] - self.y_mean_) <= FARTHEST * deviation:
+            raise InputError(
+                f"y is {y[farthest]:g} in a row of weight {weight[farthest]:g}, beyond {FARTHEST:g} of y's weighted "
+                f"standard deviations ({deviation:.3g}). Drop that row, or give it more weight."
+            )
+        self.y_std_ = deviation
         return (y - self.y_mean_) / self.y_std_
 
 
@@ -191,7 +210,10 @@ def _response(y: Any) -> Array:
     if are_dates(np.asarray(y).ravel()):
         raise InputError("y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the first.")
     try:
-        array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which it looks for infinities
+            array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    except OverflowError as error:
+        raise InputError(f"y holds a number too large for double precision ({error}). Scale y.") from error
     except ValueError as error:
         if "could not convert" not in str(error):
             raise

@@ -15,6 +15,7 @@ from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.results import Array
 from pmcnet.rng import stream
 
+_LARGEST = 1e15
 _ORDER_STEP = (1 << 62) + 1  # far from the steps of any sampler with the same seed
 
 
@@ -49,7 +50,15 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
     """How often each row counts (N,), after checking length, sign and that some row counts."""
     if sample_weight is None:
         return np.ones(len(y))
-    weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    try:
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    except OverflowError as error:
+        raise InputError("sample_weight holds a number too large for double precision. Scale the weights.") from error
+    if weight.max() > _LARGEST:
+        raise InputError(
+            f"sample_weight, how often a row counts, must be at most {_LARGEST:g}; got {weight.max():g} in row "
+            f"{weight.argmax() + 1}. Divide all weights by a common number."
+        )
     if not (weight > 0).any():
         raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
     return np.asarray(weight)

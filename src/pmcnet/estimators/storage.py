@@ -6,10 +6,12 @@ itself, so that a truncated or edited file is refused.
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,11 +23,23 @@ from pmcnet import __version__
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
-from pmcnet.bnn import Bernoulli, Categorical, Gaussian, LearnedGaussian, Likelihood, Population, RecordedPosterior
+from pmcnet.bnn import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    LearnedGaussian,
+    Likelihood,
+    ParticlePosterior,
+    Population,
+    RecordedPosterior,
+)
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.encoding import encoder_from
+from pmcnet.estimators.model_form import check_record
+from pmcnet.estimators.model_tensors import BUFFER, TENSORS_NAME, check_networks, described, put_buffers, read_tensors
 from pmcnet.estimators.plain import labels_from_plain, labels_to_plain, plain
 from pmcnet.estimators.planning import resolve_device
+from pmcnet.files.reading import parse_json, read_file, told
 
 if TYPE_CHECKING:
     from pmcnet.estimators.base import PMCNetEstimator
@@ -33,12 +47,13 @@ if TYPE_CHECKING:
 
 FORMAT = "pmcnet-model"
 VERSION = 1
-JSON_NAME, TENSORS_NAME = "model.json", "tensors.safetensors"
+JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
-MOST_JSON = 1 << 28
+MOST_JSON = 1 << 26
 """Bytes of JSON beyond which a file is refused unread."""
 
+_WRONG = (ArithmeticError, LookupError, MemoryError, OSError, RecursionError, RuntimeError, TypeError, ValueError)
 _LIKELIHOODS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Bernoulli, Categorical, Gaussian, LearnedGaussian)
 }
@@ -62,12 +77,13 @@ def save(model: "PMCNetEstimator", path: str | Path) -> Path:
     }
     network = getattr(model.posterior_.network, "module", None)
     if isinstance(network, torch.nn.Module):
-        tensors |= {f"buffer.{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()}
+        tensors |= {f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()}
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         save_file(tensors, folder / TENSORS_NAME)
         record = _record(model, tensors)
-        record["tensors"]["sha256"] = _sha256(folder / TENSORS_NAME)
+        with (folder / TENSORS_NAME).open("rb") as file:
+            record["tensors"]["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
         record["fingerprint"] = fingerprint(record)
         text = json.dumps(record, indent=1, allow_nan=False)
         (folder / JSON_NAME).write_text(text + "\n", encoding="utf-8")
@@ -114,7 +130,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "verdict": list(model.verdict_),
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
-        "tensors": {name: {"shape": list(t.shape), "dtype": str(t.dtype)} for name, t in tensors.items()},
+        "tensors": described(tensors),
         **plain(own),
     }
 
@@ -128,133 +144,95 @@ def fingerprint(record: Mapping[str, Any]) -> str:
 def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON of a model folder, after checking that it is one, is whole and is not from a newer version."""
     file = Path(path) / JSON_NAME
-    if not file.is_file():
-        why = f"it has no {JSON_NAME}" if file.parent.is_dir() else f"there is no such folder, so it has no {JSON_NAME}"
+    if not os.path.isfile(file):
+        why = f"it has no {JSON_NAME}" if os.path.isdir(path) else f"there is no such folder, so it has no {JSON_NAME}"
         raise ModelFileError(f"{path} is no pmcnet model: {why}. Give the folder that save() wrote.")
-    try:
-        if file.stat().st_size > MOST_JSON:
-            raise ModelFileError(f"{file} is larger than any model's {JSON_NAME}; it is refused unread.")
-        record = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refused)
-    except (OSError, RecursionError, ValueError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(f"{file} cannot be read ({error}). It is damaged or truncated: save again.") from error
+    with _damages(file, "cannot be read"):
+        record = parse_json(read_file(file, most=MOST_JSON, inside=path))
+        found = fingerprint(record) if isinstance(record, dict) else ""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise ModelFileError(f"{file} is JSON of another kind, not a pmcnet model.")
     version = record.get("version")
-    if not isinstance(version, int) or version > VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise ModelFileError(
-            f"{path} has format version {version!r}; this pmcnet reads up to {VERSION}. Upgrade pmcnet (it was written "
-            f"by {record.get('library')})."
+            f"{path} has format version {version!r:.40}; this pmcnet reads 1 to {VERSION}. Upgrade pmcnet (it was "
+            f"written by {record.get('library')!r:.40})."
         )
-    if record.get("fingerprint") != fingerprint(record):
+    if record.get("fingerprint") != found:
         raise ModelFileError(f"{file} was changed after it was written: its fingerprint does not fit. Save again.")
+    with _damages(file, "was not written by pmcnet"):
+        check_record(record)
     return record
 
 
-def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+@contextmanager
+def _damages(file: Path, what: str) -> Iterator[None]:
+    """Whatever goes wrong with a file in one sentence."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except InputError as error:  # says what to do itself
+        raise ModelFileError(f"{file} {what}: {told(error)}.") from error
+    except _WRONG as error:
+        raise ModelFileError(f"{file} {what} ({told(error)}). It is damaged or truncated: save again.") from error
 
 
 def load(cls: type[E], path: str | Path, *, module: "ModuleSource" = None, device: str = "auto") -> E:
     """Read a model of the given class."""
     record = read_record(path)
-    try:
-        if record["kind"] != cls.__name__:
-            raise ModelFileError(f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load.")
-        if record["own_module"] and module is None:
-            raise ModelFileError(f"{path} has a network of its own, which files do not hold. Pass module= again.")
-        return _restored(cls, record, Path(path), module, device)
-    except InputError:
-        raise
-    except (AttributeError, IndexError, KeyError, OverflowError, RuntimeError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path} lacks or garbles {error}. It was not written by pmcnet: save again.") from error
+    if record["kind"] != cls.__name__:
+        raise ModelFileError(f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load.")
+    if record["own_module"] and module is None:
+        raise ModelFileError(f"{path} has a network of its own, which files do not hold. Pass module= again.")
+    where = resolve_device(device)
+    with _damages(Path(path), "cannot be used"):
+        model = _model(cls, record, module)
+        model.posterior_ = _posterior(model, record, Path(path), where)
+        return model
 
 
-def _restored(cls: type[E], record: dict[str, Any], path: Path, module: "ModuleSource", device: str) -> E:
+def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
+    """The estimator with everything but its networks."""
     settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
     model = cls(**settings, module=module)
+    model._check_settings()
     for name in _FITTED:
         setattr(model, name, record["fitted"][name])
     model.encoder_ = encoder_from(record["encoder"])
     if "classes" in record:
         model.classes_ = labels_from_plain(record["classes"])
-    if "y_mean" in record:
+    else:
         model.y_mean_, model.y_std_ = float(record["y_mean"]), float(record["y_std"])
-    names = record["feature_names"]
-    if names is not None:
-        if len(names) != model.n_features_in_ or not all(isinstance(name, str) for name in names):
-            raise ModelFileError(
-                f"{path} has other feature names than its {model.n_features_in_!r} columns. Save again."
-            )
-        model.feature_names_in_ = np.array(names, dtype=object)
-    likelihood = _likelihood(record["likelihood"])
-    if "classes" in record and len(model.classes_) != max(2, likelihood.n_outputs):
-        raise ModelFileError(
-            f"{path} has {len(model.classes_)} classes for {likelihood.n_outputs} outputs. Save again."
-        )
-    network = model._network(likelihood.n_outputs)
-    layout = [[p.name, list(p.shape)] for p in network.layout]
-    if layout != record["layout"]:
-        raise ModelFileError(f"the network does not fit {path}: its parameters are {layout}, saved {record['layout']}.")
-    tensors = _tensors(path, record["tensors"], network.layout.dim + likelihood.n_extra)
-    own = getattr(network, "module", None)
-    if isinstance(own, torch.nn.Module):
-        own.load_state_dict(
-            {n.removeprefix("buffer."): t for n, t in tensors.items() if n.startswith("buffer.")}, strict=False
-        )
-    where = resolve_device(device)
-    samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
-    error = record["log_evidence_error"]
+    if record["feature_names"] is not None:
+        model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
     model.verdict_ = Verdict(*record["verdict"])
-    if record["population"]:
-        memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
-        model.posterior_ = Population(network, likelihood, samples, memory, reason=model.verdict_.reason)
-        return model
-    model.posterior_ = RecordedPosterior(
-        network,
-        likelihood,
-        samples,
-        PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY,
-        recorded_verdict=model.verdict_,
-        recorded_error=float("inf") if error is None else float(error),
-    )
     return model
 
 
-def _likelihood(state: Mapping[str, Any]) -> Likelihood:
-    kind = _LIKELIHOODS.get(state["kind"])
-    if kind is None:
-        raise ModelFileError(f"no likelihood is called {state['kind']!r}; there are {', '.join(_LIKELIHOODS)}.")
-    made: Likelihood = kind(**{key: value for key, value in state.items() if key != "kind"})
-    return made
-
-
-def _tensors(path: Path, described: Mapping[str, Any], dim: int) -> dict[str, torch.Tensor]:
-    """The tensors, after their checksum, shapes and types were checked."""
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
-    file = path / TENSORS_NAME
-    if not file.is_file():
-        raise ModelFileError(f"{path} has no {TENSORS_NAME}. Copy the whole folder.")
-    if _sha256(file) != described["sha256"]:
-        raise ModelFileError(f"{file} is damaged or was changed: its checksum does not fit {JSON_NAME}. Save again.")
-    try:
-        tensors = load_file(file)
-    except (SafetensorError, OSError, ValueError) as error:
-        raise ModelFileError(f"{file} cannot be read ({error}). Save again.") from error
-    shapes = {name: {"shape": list(t.shape), "dtype": str(t.dtype)} for name, t in tensors.items()}
-    if shapes != {name: value for name, value in described.items() if name != "sha256"}:
-        raise ModelFileError(f"{file} holds other tensors than {JSON_NAME} says. Save again.")
-    theta, log_weight = tensors["theta"], tensors["log_weight"]
-    if theta.ndim != 2 or not len(theta) or theta.shape[1] != dim or log_weight.shape != theta.shape[:1]:
-        raise ModelFileError(f"{file} has theta {tuple(theta.shape)}; the network needs (n_draws, {dim}).")
-    if not (theta.is_floating_point() and theta.isfinite().all()) or log_weight.isnan().any():
-        raise ModelFileError(f"{file} holds networks that are not finite numbers. Fit again.")
-    return tensors
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as data:
-        return hashlib.file_digest(data, "sha256").hexdigest()
+def _posterior(model: "PMCNetEstimator", record: dict[str, Any], path: Path, where: torch.device) -> ParticlePosterior:
+    """The networks, after checking that they are those of the record."""
+    state = record["likelihood"]
+    likelihood: Likelihood = _LIKELIHOODS[state["kind"]](**{k: v for k, v in state.items() if k != "kind"})
+    tensors = read_tensors(path, record["tensors"])
+    check_networks(tensors, record["layout"], likelihood, path)
+    network = model._network(likelihood.n_outputs)
+    layout = [[p.name, list(p.shape)] for p in network.layout]
+    if layout != record["layout"]:
+        raise ModelFileError(
+            f"the network does not fit {path}: its parameters are {layout!r:.200}, saved {record['layout']!r:.200}."
+        )
+    put_buffers(tensors, network, path)
+    samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
+    memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
+    if record["population"]:
+        return Population(network, likelihood, samples, memory, reason=model.verdict_.reason)
+    error = record["log_evidence_error"]
+    return RecordedPosterior(
+        network,
+        likelihood,
+        samples,
+        memory,
+        recorded_verdict=model.verdict_,
+        recorded_error=math.inf if error is None else float(error),
+    )

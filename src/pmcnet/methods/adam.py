@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Layout
+from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.training import EpochRecord, Progress, Watch, batches, set_rate
+from pmcnet.methods.training import EpochRecord, Progress, Watch, batches, check_rate, set_rate
 from pmcnet.rng import Stream, uniform
 
 Schedule = Literal["constant", "cosine"]
@@ -86,8 +87,7 @@ class Adam:
             raise InputError(f"weight_decay must not be negative; got {self.weight_decay}.")
         if self.objective not in ("mle", "map"):
             raise InputError(f'objective must be "mle" or "map"; got {self.objective!r}.')
-        if not self.learning_rate > 0:
-            raise InputError(f"learning_rate must be positive; got {self.learning_rate}.")
+        check_rate("learning_rate", self.learning_rate)
         if self.batch_size < 1 or self.n_epochs < 1:
             raise InputError(f"batch_size and n_epochs must be at least 1; got {self.batch_size}, {self.n_epochs}.")
 
@@ -108,6 +108,9 @@ class Adam:
             seed: decides the order of the rows.
             validation: rows (x, y) by whose loss each network keeps its best epoch; without them it keeps the last.
             progress: told after each epoch.
+
+        Raises:
+            DivergedError: where a network that is kept does not predict the rows.
         """
         theta = start.detach().clone().requires_grad_()
         optimiser = torch.optim.AdamW(
@@ -125,6 +128,7 @@ class Adam:
             if validation is not None or epoch == self.n_epochs - 1:
                 watch.judge(theta)
             watch.done()
+        refuse_diverged(target, watch.best)
         return Optimum(watch.best, watch.loss.to(start.dtype), watch.at.cpu(), tuple(watch.history))
 
     def _rate(self, done: float) -> float:

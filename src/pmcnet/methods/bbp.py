@@ -18,7 +18,7 @@ from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.local_reparametrisation import local_slopes
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -60,8 +60,9 @@ class BBP(Trained):
     def __post_init__(self) -> None:
         if min(self.n_draws, self.batch_size, self.n_epochs, self.n_kept) < 1:
             raise InputError("n_draws, batch_size, n_epochs and n_kept must be at least 1.")
-        if not self.learning_rate > 0 or not self.start >= 0:
-            raise InputError(f"learning_rate must be positive and start not negative; got {self}.")
+        check_rate("learning_rate", self.learning_rate)
+        if not self.start >= 0:
+            raise InputError(f"start must not be negative; got {self.start}.")
         if self.predict not in ("draws", "mean"):
             raise InputError(f'predict must be "draws" or "mean"; got {self.predict!r}.')
         if self.estimator not in ("weights", "local"):

@@ -19,7 +19,7 @@ from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
 from pmcnet.rng import Stream, many_uniform, stream
 
 REASON = (
@@ -54,8 +54,9 @@ class MCDropout(Trained):
     def __post_init__(self) -> None:
         if not 0 <= self.rate < 1:
             raise InputError(f"rate must lie in [0, 1); got {self.rate}.")
-        if min(self.batch_size, self.n_epochs, self.n_passes) < 1 or not self.learning_rate > 0:
-            raise InputError("batch_size, n_epochs and n_passes must be at least 1, learning_rate positive.")
+        if min(self.batch_size, self.n_epochs, self.n_passes) < 1:
+            raise InputError("batch_size, n_epochs and n_passes must be at least 1.")
+        check_rate("learning_rate", self.learning_rate)
         if self.objective not in ("mle", "map"):
             raise InputError(f'objective must be "mle" or "map"; got {self.objective!r}.')
 

@@ -7,12 +7,14 @@ from typing import Literal, get_args
 from pmcnet import ais
 from pmcnet.ais.run import Keep, Observer
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.starts import Restarts, Start
 from pmcnet.methods.training import Progress, Rows
 
 Weights = Literal["exact", "equal"]
+REMEDY = "Scale the data, start with a smaller sigma or more epochs, or use the annealed method."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,4 +71,7 @@ class PMCMethod:
         n_left = self.n_steps - state.step
         result = ais.run(self.algorithm, target, state, n_steps=n_left, keep=self.keep, observers=observers)
         posterior = ParticlePosterior(target.network, target.likelihood, result.samples, target.memory)
-        return Fit(posterior if self.weights == "exact" else posterior.equally_weighted(), result.history)
+        if self.weights == "equal":
+            posterior = posterior.equally_weighted()
+        refuse_diverged(target, posterior.theta[posterior.samples.weight.flatten() > 0], REMEDY)
+        return Fit(posterior, result.history)

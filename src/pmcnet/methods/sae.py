@@ -19,7 +19,7 @@ from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, set_rate
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate, set_rate
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -63,8 +63,8 @@ class SAE(Trained):
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_members, self.n_epochs, self.n_next_epochs, self.batch_size) < 1:
             raise InputError("n_chains, n_members, n_epochs, n_next_epochs and batch_size must be at least 1.")
-        if not min(self.learning_rate, self.next_learning_rate, self.step) > 0:
-            raise InputError("learning_rate, next_learning_rate and step must be positive.")
+        for name in ("learning_rate", "next_learning_rate", "step"):
+            check_rate(name, getattr(self, name))
 
     def fit(
         self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None

@@ -15,7 +15,7 @@ from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
@@ -57,8 +57,9 @@ class SGLD(Trained):
     def __post_init__(self) -> None:
         if self.n_chains < 1 or self.batch_size < 1 or self.n_epochs < 1 or self.n_kept < 1:
             raise InputError("n_chains, batch_size, n_epochs and n_kept must be at least 1.")
-        if not self.learning_rate > 0 or not self.delay > 0 or not 0 <= self.decay <= 1:
-            raise InputError(f"learning_rate and delay must be positive and decay in [0, 1]; got {self}.")
+        check_rate("learning_rate", self.learning_rate)
+        if not self.delay > 0 or not 0 <= self.decay <= 1:
+            raise InputError(f"delay must be positive and decay in [0, 1]; got {self}.")
         if not 0 <= self.burn_in < 1:
             raise InputError(f"burn_in must lie in [0, 1); got {self.burn_in}.")
 

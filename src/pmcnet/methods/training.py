@@ -10,10 +10,13 @@ from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget
 from pmcnet.bnn.target import Batch
+from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
 from pmcnet.rng import stream
 
 Rows = tuple[Tensor, Tensor]
+LARGEST_RATE = 1e6
+"""Step sizes beyond this are refused: optimisers multiply them in the networks' precision, which overflows."""
 Progress = Callable[[int, int], None]
 """Called with the number of epochs done and the number in all."""
 
@@ -32,6 +35,12 @@ def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -
     source = stream(seed, 1 + epoch, 1, target.device)
     for positions in torch.split(order.to(target.x.device), batch_size):
         yield target.batch(positions, source)
+
+
+def check_rate(name: str, value: float) -> None:
+    """Raise unless a step size is positive and no larger than any that a network survives."""
+    if not 0 < value <= LARGEST_RATE:
+        raise InputError(f"{name} must be positive and at most {LARGEST_RATE:g}; got {value}. Use 1e-3.")
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pmcnet.data.spreadsheets import guarded_csv
 from pmcnet.errors import InputError
+from pmcnet.files.reading import leads_inside, parse_json, read_file, told
+
+MOST_JSON = 1 << 27
+"""Bytes of a run's JSON beyond which it is refused unread."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +45,21 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """The folder of a run."""
+        """The folder of a run; one with links that lead out of it is refused, since going on would write there."""
         folder = cls(path)
         if not folder.config.is_file():
             raise InputError(f"{path} is no run: it has no config.toml. Give a folder that `pmcnet fit` wrote.")
+        places = (folder.model, folder.metrics, folder.report_data, folder.report, folder.predictions, folder.history)
+        for place in (folder.config, *places, folder.checkpoint):
+            if not leads_inside(place, path):
+                raise InputError(f"{place} is a link that leads out of the run. Copy the file itself there.")
         return folder
 
     @classmethod
     def free(cls, parent: Path, name: str) -> Path:
         """A path in `parent` that does not exist yet: NAME, NAME-2, ..."""
         path, n = parent / name, 2
-        while path.exists():
+        while os.path.lexists(path):
             path, n = parent / f"{name}-{n}", n + 1
         return path
 
@@ -108,9 +117,10 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole: to a temporary name first."""
+    """Write a file whole: to a temporary name first; texts in a CSV file that a spreadsheet would run are quoted."""
     temporary = path.with_name(f".{path.name}.part")
-    temporary.write_text(text, encoding="utf-8")
+    temporary.unlink(missing_ok=True)  # a link would be followed
+    temporary.write_text(guarded_csv(text) if path.suffix == ".csv" else text, encoding="utf-8")
     os.replace(temporary, path)
 
 
@@ -122,18 +132,35 @@ def write_json(path: Path, record: Mapping[str, Any]) -> None:
 def read_json(path: Path) -> Any:
     """Read JSON, or say what is wrong with the file."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(read_file(path, most=MOST_JSON))
     except FileNotFoundError as error:
         raise InputError(
             f"{path} does not exist: the run is not finished. Go on with: pmcnet resume {path.parent}"
         ) from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}). Fit again.") from error
+        raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read one JSON object per line, or say what is wrong with the file."""
+    """Read the steps of a run, one JSON object per line, or say what is wrong with the file."""
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        lines = [parse_json(line) for line in read_file(path, most=MOST_JSON).decode("utf-8").splitlines()]
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({error}). Fit again.") from error
+        raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
+    strange = next((i for i, line in enumerate(lines, start=1) if not _is_step(line)), None)
+    if strange is not None:
+        raise InputError(f"line {strange} of {path} is no step of a run that can go on. Fit again.")
+    return lines
+
+
+def _is_step(line: Any) -> bool:
+    """Whether a line has the parts of a step, all of them numbers or missing."""
+    from pmcnet.ais import AnnealedRecord, StepRecord  # slow to import
+
+    if not isinstance(line, dict) or tuple(line) not in (AnnealedRecord._fields, StepRecord._fields):
+        return False
+    if not all(value is None or isinstance(value, int | float) for value in line.values()):
+        return False
+    if tuple(line) == AnnealedRecord._fields:
+        return True
+    return line["pooled_log_evidence"] is not None and (line["pooled_ess"] or 0) > 0  # the next is pooled with it

@@ -1,5 +1,6 @@
 """Predictions as columns, for a whole table or streamed from file to file in bounded memory."""
 
+import csv
 import os
 import shutil
 import sys
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from pmcnet import data
 from pmcnet.data import Kind
+from pmcnet.data.spreadsheets import guarded, guarded_column, has_carriage_return
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
@@ -101,6 +103,7 @@ def predict_file(
         return n_rows
     part = out.with_name(f".{out.name}.part")
     try:
+        part.unlink(missing_ok=True)  # a link would be followed
         with part.open("w", encoding="utf-8", newline="") as file:
             n_rows = _write(model, source, file, kinds, coverage, progress)
         os.replace(part, out)
@@ -153,10 +156,19 @@ def _write(
 
 
 def _write_rows(raw: "DataFrame", added: Mapping[str, NDArray[Any]], file: TextIO, header: bool) -> None:
+    """Rows of CSV; texts that a spreadsheet would run are guarded."""
     from pandas import DataFrame  # slow to import
 
-    columns = {name: raw[name].to_numpy() for name in raw.columns}
-    DataFrame(columns | written(added)).to_csv(file, index=False, header=header, lineterminator="\n")
+    columns = {name: raw[name].to_numpy() for name in raw.columns} | written(added)
+    texts = {name: values for name, values in columns.items() if isinstance(values, np.ndarray)}  # others: numbers
+    broken = any(map(has_carriage_return, (*texts.values(), np.array(list(columns), dtype=object))))
+    DataFrame(columns | {name: guarded_column(values) for name, values in texts.items()}).to_csv(
+        file,
+        index=False,
+        header=[guarded(name) for name in columns] if header else False,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if broken else csv.QUOTE_MINIMAL,
+    )
 
 
 def ahead(items: Iterator[T]) -> Iterator[T]:

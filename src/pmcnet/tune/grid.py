@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pmcnet.errors import InputError
+from pmcnet.errors import DivergedError, InputError
 
 Choice = Mapping[str, Any]
 
@@ -21,10 +21,17 @@ def grid_search(choices: Sequence[Choice], loss: Callable[[Choice], float]) -> G
 
     Args:
         choices: settings, at least one.
-        loss: of a choice; not-a-number counts as the worst.
+        loss: of a choice; not-a-number counts as the worst, and so does a fit that diverges.
     """
     if not choices:
         raise InputError("grid_search needs at least one choice.")
-    trials = tuple((choice, loss(choice)) for choice in choices)
+    trials = tuple((choice, _tried(choice, loss)) for choice in choices)
     best, least = min(trials, key=lambda trial: trial[1] if trial[1] == trial[1] else float("inf"))
     return GridSearch(best, least, trials)
+
+
+def _tried(choice: Choice, loss: Callable[[Choice], float]) -> float:
+    try:
+        return loss(choice)
+    except DivergedError:
+        return float("inf")

@@ -1,11 +1,13 @@
 """The prior's scale by the loss on validation rows: METHOD, section 6."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.errors import DivergedError
 from pmcnet.tune.golden import Search, golden_section
 
 
@@ -24,7 +26,7 @@ def validation_prior(
 
     Args:
         target: of the training rows.
-        fit: makes the posterior of a target.
+        fit: makes the posterior of a target; where it diverges the loss is infinite.
         validation: rows (x, y) that `fit` does not see.
         weight: how often each of them counts (N,); once when absent.
         low: smallest scale tried.
@@ -34,9 +36,11 @@ def validation_prior(
     """
 
     def loss(sigma: float) -> float:
-        posterior = fit(replace(target, prior=target.prior.rescaled(sigma)))
-        found = posterior.log_predictive(*validation)  # (N,)
-        value = float(-found.mean() if weight is None else -(weight * found).sum() / weight.sum())
+        try:
+            found = fit(replace(target, prior=target.prior.rescaled(sigma))).log_predictive(*validation)  # (N,)
+            value = float(-found.mean() if weight is None else -(weight * found).sum() / weight.sum())
+        except DivergedError:
+            value = math.inf
         if progress is not None:
             progress(sigma, value)
         return value

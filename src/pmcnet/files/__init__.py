@@ -1,0 +1,1 @@
+"""Files that someone else may have written, read within bounds."""
