@@ -80,14 +80,15 @@ def test_best_choice_is_taken_with_the_seed_of_the_run(tmp_path, losses):
     settings, shown = a_table(tmp_path), Lines()
     losses["losses"] = iter([0.5, float("nan"), 0.2, 0.3, float("inf"), 0.2])
     found = tuned(settings, validation_of(prepare(settings)), shown=shown)
-    assert [one.method_options["learning_rate"] for one in losses["settings"]] == [3e-3] * 3 + [1e-2] * 3
+    assert [one.method_options["early_stopping"] for one in losses["settings"]] == [True] * 3 + [False] * 3
     assert [one.prior_std for one in losses["settings"]] == [0.5, 1.0, 3.0] * 2
     assert {one.seed for one in losses["settings"]} == {8}
-    assert found.choice == {"learning_rate": 3e-3, "prior_std": 3.0}
+    assert found.choice == {"early_stopping": True, "learning_rate": 3e-3, "prior_std": 3.0}
     assert (found.settings.prior_std, found.settings.seed) == (3.0, 7)
-    assert dict(found.settings.method_options) == {"learning_rate": 3e-3}
+    assert dict(found.settings.method_options) == {"early_stopping": True, "learning_rate": 3e-3}
     assert [trial["validation_nll"] for trial in found.trials] == [0.5, None, 0.2, 0.3, None, 0.2]
-    assert shown.lines[2] == "bbp, choice 3 of 6, learning_rate 0.003, prior_std 3: validation NLL 0.2"
+    choice = "early_stopping True, learning_rate 0.003, prior_std 3"
+    assert shown.lines[2] == f"bbp, choice 3 of 6, {choice}: validation NLL 0.2"
     assert found.seconds > 0
 
 
@@ -96,7 +97,7 @@ def test_prior_that_is_given_stays_and_equal_choices_are_tried_once(tmp_path, lo
     rows = validation_of(prepare(settings))
     losses["losses"] = iter([0.5, 0.2])
     found = tuned(RunSettings(**{**vars(settings), "prior_std": 2.0}), rows, shown=Lines())
-    assert found.choice == {"learning_rate": 1e-2, "prior_std": 2.0}
+    assert found.choice == {"early_stopping": False, "learning_rate": 3e-3, "prior_std": 2.0}
     assert len(found.trials) == 2
     alone = tuned(RunSettings(**{**vars(settings), "prior_std": 2.0, "method": "nuts"}), rows, shown=Lines())
     assert (alone.choice, alone.trials, alone.seconds) == ({"prior_std": 2.0}, [], 0.0)

@@ -60,8 +60,11 @@ def test_evidence_is_unbiased_and_its_error_honest():
     assert 0.5 < stated / np.log(ratio).std(ddof=1) < 2
 
 
-def against_nuts(name, n_particles):
-    """Total variation and agreement of predictions, difference of mean log pi, and the run."""
+def against_nuts(name, n_particles, undecided):
+    """Total variation and agreement of predictions, difference of mean log pi, and the run.
+
+    Rows whose two likeliest classes are nearer than `undecided` in the reference have no class to agree on.
+    """
     reference, cpu = REFERENCE["problems"][name], torch.device("cpu")
     control = REFERENCE["control"]
     made = (
@@ -72,7 +75,8 @@ def against_nuts(name, n_particles):
     result = ais.AnnealedPMC(n_particles=n_particles).run(target, seed=0)
     mean = AnnealedPosterior.of(target, result).predict(problem.test[0].float()).mean.numpy()
     tv = 0.5 * np.abs(mean - expected).sum(-1).mean()
-    agreement = (mean.argmax(-1) == expected.argmax(-1)).mean()
+    *_, second, first = np.sort(expected, -1).T
+    agreement = (mean.argmax(-1) == expected.argmax(-1))[first - second > undecided].mean()
     log_pi = float(result.samples.weight @ result.state.points.log_density(1.0))
     return tv, agreement, log_pi - reference["mean_log_pi"], result
 
@@ -91,7 +95,8 @@ def against_nuts(name, n_particles):
     ],
 )
 def test_predictions_are_those_of_nuts(name, n_particles, largest_tv):
-    tv, agreement, log_pi_gap, result = against_nuts(name, n_particles)
+    # probabilities that are off by the largest allowed TV may turn a difference of twice that
+    tv, agreement, log_pi_gap, result = against_nuts(name, n_particles, 2 * largest_tv)
     assert tv < largest_tv
     assert agreement > 0.98
     assert abs(log_pi_gap) < 2
