@@ -39,7 +39,9 @@ def problem(network=TWO_LAYERS, likelihood=LEARNED, **settings):
 def repeated(slopes_of, target, parameters, batch, n=400):
     """The estimate of each slope, and its variance: (2, D) each."""
     q = moments(parameters)
-    found = torch.stack([slopes_of(target, q, batch, 20, stream(1, repeat, 0)) for repeat in range(n)])
+    found = torch.stack(
+        [slopes_of(target, q, batch, 20, stream(1, repeat, 0), batch.n_rows / N) for repeat in range(n)]
+    )
     return found.mean(0), found.var(0) / n
 
 

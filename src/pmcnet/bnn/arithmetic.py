@@ -11,7 +11,7 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")
 
 
 @contextmanager
-def arithmetic(precision: Precision, device: torch.device) -> Iterator[None]:
+def arithmetic(precision: Precision, device: torch.device, *, search: bool = False) -> Iterator[None]:
     """Products in this precision while the block runs; what was set before is set again after it.
 
     "float32" and "tf32" differ on GPUs alone: tf32 rounds factors to 10 bits and adds up in float32. "bf16" rounds
@@ -20,12 +20,15 @@ def arithmetic(precision: Precision, device: torch.device) -> Iterator[None]:
     Args:
         precision: the arithmetic.
         device: where the products are made.
+        search: try the ways in which convolutions of a new shape can be made on a GPU and keep the fastest. Another
+            process may keep another one, whose last bits differ.
     """
+    rounded = torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
     if device.type == "cuda":
-        with _tf32(precision != "float32"), torch.autocast("cuda", torch.bfloat16, enabled=precision == "bf16"):
+        with _tf32(precision != "float32"), _search(search), rounded:
             yield
     else:
-        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+        with rounded:
             yield
 
 
@@ -38,3 +41,13 @@ def _tf32(allowed: bool) -> Iterator[None]:
         yield
     finally:
         products.allow_tf32, convolutions.allow_tf32 = before
+
+
+@contextmanager
+def _search(asked: bool) -> Iterator[None]:
+    before = torch.backends.cudnn.benchmark
+    torch.backends.cudnn.benchmark = asked or before
+    try:
+        yield
+    finally:
+        torch.backends.cudnn.benchmark = before

@@ -37,7 +37,7 @@ class ModuleNetwork:
         random_layers: "refuse" modules with dropout and other randomness, or "freeze" them in evaluation mode.
         example: inputs (1, ...) from which intermediate numbers are counted; without it memory is planned for far more.
         numbers_per_input: intermediate numbers of one network on one input, instead of counting them.
-        compiled: compile for shapes that come again, where there is a compiler.
+        compiled: compile for shapes that come again, where there is a compiler, and search for fast convolutions.
         precision: "float32", "tf32" or "bf16": see `arithmetic`.
     """
 
@@ -149,7 +149,8 @@ class ModuleNetwork:
             output = self._outputs(tensors, x)
 
         def pull(gradient: Tensor) -> Tensor:
-            with arithmetic("float32" if self._precision == "float32" else "tf32", x.device):  # as recorded, if bf16
+            precision: Precision = "float32" if self._precision == "float32" else "tf32"  # as recorded, if bf16
+            with arithmetic(precision, x.device, search=self.compiled is not None):
                 found = torch.autograd.grad(output, list(tensors.values()), gradient.to(output.dtype))
             return torch.cat([part.flatten(1) for part in found], dim=1)
 
@@ -162,7 +163,7 @@ class ModuleNetwork:
         rows = x if self._reference is None else torch.cat([self._reference.to(x), x])
         if self.n_together == 1 and x.ndim == 4:
             rows = rows.contiguous(memory_format=torch.channels_last)
-        with arithmetic(self._precision, x.device):
+        with arithmetic(self._precision, x.device, search=self.compiled is not None):
             outputs = (self.compiled or self._run)(parameters, rows)
         n_reference = len(rows) - len(x)
         if self.compiled is not None and self.n_together == 1:

@@ -31,7 +31,9 @@ SHALLOW = {
 }
 
 TABLES = deep.Settings(n_steps=5, n_epochs=100, batch_size=200, learning_rate=1e-2, weight_decay=0.0, n_seeds=3)
-CIFAR10 = deep.Settings(n_steps=5, weight_decay=0.1, precision="bf16", batch_size=512)
+CIFAR10 = deep.Settings(
+    n_steps=2, n_epochs=80, batch_size=1024, learning_rate=0.012, weight_decay=0.3, precision="bf16", n_chains=3
+)
 
 EXPERIMENTS = {
     "control-sizes": Experiment("PMCnet on 50, 400 and 1600 control rows", control.run_sizes, control.Settings()),

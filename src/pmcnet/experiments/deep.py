@@ -115,7 +115,7 @@ class Settings:
 # What each method chooses among.
 CHOICES: Mapping[str, tuple[Mapping[str, float], ...]] = {
     "adam-map": ({"prior_std": 0.1}, {"prior_std": 0.3}, {"prior_std": 1.0}),
-    "bbp": ({"prior_std": 0.1}, {"prior_std": 0.3}, {"prior_std": 1.0}),
+    "bbp": ({"kl_weight": 1.0}, {"kl_weight": 0.1}, {"kl_weight": 0.01}),
     "sgld": ({"learning_rate": 1e-6}, {"learning_rate": 3e-6}, {"learning_rate": 1e-5}),
     "mc-dropout": ({"rate": 0.02}, {"rate": 0.05}, {"rate": 0.2}),
     "sae": ({"prior_std": 0.1}, {"prior_std": 0.3}, {"prior_std": 1.0}),
@@ -240,7 +240,8 @@ def _options(method: str, settings: Settings, n_epochs: int) -> dict[str, Any]:
         own |= {"n_chains": settings.n_chains, "n_members": settings.n_members, "n_next_epochs": 2}
         own |= {"learning_rate": settings.learning_rate}
     if method == "bbp":
-        own |= {"n_draws": 1}
+        own |= {"n_draws": 1, "learning_rate": settings.learning_rate, "schedule": "cosine"}
+        own |= {"start": None, "deviation": 0.01}
     if method in ("bbp", "sgld"):
         own |= {"n_kept": settings.n_kept}
     if method == "mc-dropout":

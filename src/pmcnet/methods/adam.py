@@ -6,7 +6,7 @@ the starting points of the samplers.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -15,11 +15,18 @@ from pmcnet.bnn import BayesianTarget, Layout
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.training import EpochRecord, Progress, Watch, batches, check_rate, set_rate
+from pmcnet.methods.training import (
+    EpochRecord,
+    Progress,
+    Schedule,
+    Watch,
+    batches,
+    check_rate,
+    check_schedule,
+    scheduled,
+    set_rate,
+)
 from pmcnet.rng import Stream, uniform
-
-Schedule = Literal["constant", "cosine"]
-_RISE = 0.05
 
 
 class Optimum(NamedTuple):
@@ -81,8 +88,7 @@ class Adam:
     weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.schedule not in get_args(Schedule):
-            raise InputError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {self.schedule!r}.")
+        check_schedule(self.schedule)
         if not self.weight_decay >= 0:
             raise InputError(f"weight_decay must not be negative; got {self.weight_decay}.")
         if self.objective not in ("mle", "map"):
@@ -121,7 +127,7 @@ class Adam:
         n_steps, step = self.n_epochs * -(-len(target.x) // self.batch_size), 0
         for epoch in range(self.n_epochs):
             for batch in batches(trained, self.batch_size, seed=seed, epoch=epoch):
-                set_rate(optimiser, self._rate(step / n_steps))
+                set_rate(optimiser, scheduled(self.learning_rate, self.schedule, step / n_steps))
                 theta.grad = self._gradient(trained, theta.detach(), batch)
                 optimiser.step()
                 step += 1
@@ -130,13 +136,6 @@ class Adam:
             watch.done()
         refuse_diverged(target, watch.best)
         return Optimum(watch.best, watch.loss.to(start.dtype), watch.at.cpu(), tuple(watch.history))
-
-    def _rate(self, done: float) -> float:
-        """The step when this share of the training is done."""
-        if self.schedule == "constant":
-            return self.learning_rate
-        rise = min(1.0, (done + 1e-3) / _RISE)
-        return self.learning_rate * rise * 0.5 * (1 + math.cos(math.pi * done))
 
     def _gradient(self, target: BayesianTarget, theta: Tensor, batch: Batch) -> Tensor:
         """Of the negative log-likelihood of a batch (P, D), plus for MAP the batch's share of the prior."""

@@ -6,6 +6,7 @@ from draws theta = mu + s eps. The entropy of q is exact: d/ds E_q log q = -1 / 
 The local estimator of the same loss draws outputs of layers and has the prior in closed form where it is Gaussian.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,9 +17,22 @@ from torch.nn import functional as F
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
+from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.local_reparametrisation import local_slopes
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
+from pmcnet.methods.training import (
+    EpochRecord,
+    Progress,
+    Rows,
+    Schedule,
+    Trained,
+    Watch,
+    batches,
+    check_rate,
+    check_schedule,
+    scheduled,
+    set_rate,
+)
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -39,10 +53,14 @@ class BBP(Trained):
             the outputs of layers for each row (MLPs only), with less noise in the gradient, and needs no draws for the
             prior where it is Gaussian; for others it draws theta.
         learning_rate: Adam's step.
+        schedule: of Adam's step, "constant" or "cosine".
         batch_size: rows per step.
         n_epochs: passes over the rows.
+        kl_weight: share of the divergence from the prior that counts. Less than 1 fits a posterior that is narrower
+            than Bayes' rule has it, a common help where that one underfits.
         early_stopping: with validation rows the epoch whose mean network does best is kept; otherwise the last.
-        start: half-width of the uniform start of mu.
+        start: half-width of the uniform start of mu; None starts it as torch initialises layers.
+        deviation: standard deviation at the start; without it rho is drawn from [-3, -2], deviations of .05 to .13.
         n_kept: draws of q that make the posterior.
         predict: "draws" averages them; "mean" is the network at mu, as the paper reports it.
     """
@@ -50,10 +68,13 @@ class BBP(Trained):
     n_draws: int = 3
     estimator: Literal["weights", "local"] = "weights"
     learning_rate: float = 1e-3
+    schedule: Schedule = "constant"
     batch_size: int = 100
     n_epochs: int = 200
+    kl_weight: float = 1.0
     early_stopping: bool = True
-    start: float = 0.1
+    start: float | None = 0.1
+    deviation: float | None = None
     n_kept: int = 100
     predict: Literal["draws", "mean"] = "draws"
 
@@ -61,8 +82,13 @@ class BBP(Trained):
         if min(self.n_draws, self.batch_size, self.n_epochs, self.n_kept) < 1:
             raise InputError("n_draws, batch_size, n_epochs and n_kept must be at least 1.")
         check_rate("learning_rate", self.learning_rate)
-        if not self.start >= 0:
+        check_schedule(self.schedule)
+        if self.start is not None and not self.start >= 0:
             raise InputError(f"start must not be negative; got {self.start}.")
+        if self.deviation is not None and not _LEAST < self.deviation < 1e3:
+            raise InputError(f"deviation must be above {_LEAST:g} and below 1000; got {self.deviation}.")
+        if not 0 < self.kl_weight <= 1:
+            raise InputError(f"kl_weight must be above 0 and at most 1; got {self.kl_weight}.")
         if self.predict not in ("draws", "mean"):
             raise InputError(f'predict must be "draws" or "mean"; got {self.predict!r}.')
         if self.estimator not in ("weights", "local"):
@@ -97,9 +123,12 @@ class BBP(Trained):
         parameters = self._start(target, seed).requires_grad_()  # (2, D)
         optimiser = torch.optim.Adam([parameters], lr=self.learning_rate)
         watch = Watch(target, validation if self.early_stopping else None, self.n_epochs, progress)
+        n_steps, step = self.n_epochs * -(-len(target.x) // self.batch_size), 0
         for epoch in range(self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                set_rate(optimiser, scheduled(self.learning_rate, self.schedule, step / n_steps))
+                step += 1
                 parameters.grad = self._gradient(target, parameters.detach(), batch, source)
                 optimiser.step()
             if watch.validation is not None or epoch == self.n_epochs - 1:
@@ -108,24 +137,33 @@ class BBP(Trained):
         return watch.best[0], tuple(watch.history)
 
     def _start(self, target: BayesianTarget, seed: int) -> Tensor:
-        """Mu uniform within the start, the likelihood's own at their prior's centre; rho uniform in [-3, -2]."""
+        """Mu uniform within the start, the likelihood's own at their prior's centre; rho uniform or of a deviation."""
         unit = uniform([stream(seed, 0, 0)], 2 * target.dim, like=target.like).to(target.like).reshape(2, -1)
-        mu = self.start * (2 * unit[0] - 1)
-        if target.likelihood.n_extra:
-            mu[target.n_parameters :] = target.likelihood.from_normal(mu.new_zeros(target.likelihood.n_extra))
-        return torch.stack([mu, unit[1] - 3])
+        if self.start is None:
+            mu = default_start(target, [stream(seed, 0, 0)])[0]
+        else:
+            mu = self.start * (2 * unit[0] - 1)
+            if target.likelihood.n_extra:
+                mu[target.n_parameters :] = target.likelihood.from_normal(mu.new_zeros(target.likelihood.n_extra))
+        rho = unit[1] - 3
+        if self.deviation is not None:
+            rho = torch.full_like(rho, math.log(math.expm1(self.deviation - _LEAST)))
+        return torch.stack([mu, rho])
 
     def _gradient(self, target: BayesianTarget, parameters: Tensor, batch: Batch, source: Stream) -> Tensor:
         slopes_of = local_slopes if self.estimator == "local" else weight_slopes
         q = moments(parameters)
-        slopes = slopes_of(target, q, batch, self.n_draws, source)
-        slopes[1] += batch.n_rows / len(target.x) / q[1]
+        share = self.kl_weight * batch.n_rows / len(target.x)  # of the divergence
+        slopes = slopes_of(target, q, batch, self.n_draws, source, share)
+        slopes[1] += share / q[1]
         slopes[1] *= parameters[1].sigmoid()
         return slopes.neg_()
 
 
-def weight_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream) -> Tensor:
-    """Slopes of E_q log p(y | theta) + (n_batch / N) E_q log p(theta) by mean and standard deviation of q: (2, D).
+def weight_slopes(
+    target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream, share: float
+) -> Tensor:
+    """Slopes of E_q log p(y | theta) + share E_q log p(theta) by mean and standard deviation of q: (2, D).
 
     Args:
         target: any.
@@ -133,11 +171,12 @@ def weight_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int,
         batch: rows.
         n_draws: draws of theta, each for the whole batch.
         source: of the noise.
+        share: of the prior, n_batch / N for Bayes' rule.
     """
     eps = standard_normal([source], (n_draws, target.dim), like=q)[0]
     theta = q[0] + q[1] * eps  # (S, D)
     score = target.batch_likelihood_and_score(theta, batch).score
-    score = torch.add(score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x))
+    score = torch.add(score, target.prior_and_score(theta).score, alpha=share)
     return torch.stack([score.mean(0), (score * eps).mean(0)])
 
 

@@ -20,8 +20,8 @@ from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
 
-def local_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream) -> Tensor:
-    """Slopes of E_q log p(y | theta) + (n_batch / N) E_q log p(theta) by mean and standard deviation of q: (2, D).
+def local_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream, share: float) -> Tensor:
+    """Slopes of E_q log p(y | theta) + share E_q log p(theta) by mean and standard deviation of q: (2, D).
 
     Args:
         target: with an MLP. Parameters of the likelihood are drawn once for all rows of a draw.
@@ -29,13 +29,13 @@ def local_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, 
         batch: rows.
         n_draws: draws for each row.
         source: of the noise.
+        share: of the prior, n_batch / N for Bayes' rule.
     """
     if not isinstance(target.network, MLP):
         raise InputError(
             'estimator "local" draws the outputs of fully connected layers, so it needs an MLP; got a '
             f'{type(target.network).__name__}. Use estimator "weights".'
         )
-    share = batch.n_rows / len(target.x)
     with torch.enable_grad():
         means, variances = _pieces(target, q[0]), _pieces(target, q[1].square())
         output = drawn_outputs(target.network, means, variances, batch.x, n_draws, source)  # (S, B, C)

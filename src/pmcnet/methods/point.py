@@ -5,9 +5,9 @@ from typing import Literal
 
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import Adam, Schedule, default_start
+from pmcnet.methods.adam import Adam, default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Schedule, Trained
 from pmcnet.rng import stream
 
 ONE = "one trained network is a point, not a posterior: it says nothing of what it does not know."

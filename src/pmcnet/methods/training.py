@@ -1,9 +1,10 @@
 """What methods that train on mini-batches share: batches of an epoch, early stopping, history."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self, get_args
 
 import torch
 from torch import Tensor
@@ -17,6 +18,8 @@ from pmcnet.rng import stream
 Rows = tuple[Tensor, Tensor]
 LARGEST_RATE = 1e6
 """Step sizes beyond this are refused: optimisers multiply them in the networks' precision, which overflows."""
+Schedule = Literal["constant", "cosine"]
+_RISE = 0.05
 Progress = Callable[[int, int], None]
 """Called with the number of epochs done and the number in all."""
 
@@ -41,6 +44,19 @@ def check_rate(name: str, value: float) -> None:
     """Raise unless a step size is positive and no larger than any that a network survives."""
     if not 0 < value <= LARGEST_RATE:
         raise InputError(f"{name} must be positive and at most {LARGEST_RATE:g}; got {value}. Use 1e-3.")
+
+
+def check_schedule(schedule: Schedule) -> None:
+    """Raise unless the schedule is known."""
+    if schedule not in get_args(Schedule):
+        raise InputError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {schedule!r}.")
+
+
+def scheduled(rate: float, schedule: Schedule, done: float) -> float:
+    """The step size when this share of the training is done; "cosine" rises over the first twentieth, then falls."""
+    if schedule == "constant":
+        return rate
+    return rate * min(1.0, (done + 1e-3) / _RISE) * 0.5 * (1 + math.cos(math.pi * done))
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
