@@ -130,6 +130,6 @@ def test_tensors_that_cannot_be_are_refused(states, tmp_path, kind, name, value,
 
 def test_link_in_the_place_of_the_temporary_file_is_not_followed(states, tmp_path):
     (tmp_path / "mine").write_text("mine")
-    (tmp_path / "state.part").symlink_to(tmp_path / "mine")
+    (tmp_path / ".state.part").symlink_to(tmp_path / "mine")
     ais.save_state(states["pmcnet"], tmp_path / "state")
     assert (tmp_path / "mine").read_text() == "mine"

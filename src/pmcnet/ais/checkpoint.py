@@ -7,7 +7,6 @@ Written to a temporary file that then takes the place of the old one, so a check
 """
 
 import json
-import os
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from pmcnet.ais.scale import Diagonal, Full
 from pmcnet.errors import InputError
 from pmcnet.files.reading import parse_json, read_file, told
 from pmcnet.files.tensors import parse_tensors
+from pmcnet.files.writing import write_whole
 
 State = AnnealedState | PMCState
 
@@ -35,23 +35,19 @@ _TYPES: dict[str, type[Any]] = {
 }
 
 
-def save_state(state: State, path: str | Path) -> Path:
-    """Write a state; the file at `path` is replaced when the new one is complete."""
-    from safetensors.torch import save_file
+def save_state(state: State, path: str | Path, *, problem: str = "") -> Path:
+    """Write a state; the file at `path` is replaced when the new one is complete.
 
-    path = Path(path)
+    Args:
+        state: of a sampler.
+        path: of the file.
+        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them again.
+    """
+    from safetensors.torch import save
+
     tensors: dict[str, Tensor] = {}
     form = _packed(state, "", tensors)
-    temporary = path.with_name(path.name + ".part")
-    try:
-        temporary.unlink(missing_ok=True)  # a link would be followed
-        save_file(tensors, temporary, metadata={"format": FORMAT, "state": json.dumps(form)})
-        with temporary.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    return write_whole(path, save(tensors, {"format": FORMAT, "state": json.dumps(form), "problem": problem}))
 
 
 def load_state(path: str | Path, device: torch.device | None = None) -> State:

@@ -6,14 +6,16 @@ memory beside it.
 """
 
 import math
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from pmcnet.files.reading import parse_json
+from pmcnet.files.reading import open_plain, parse_json
 
 MOST_HEADER = 1 << 24
 MOST_AXES = 16
@@ -57,21 +59,40 @@ class _Entry(NamedTuple):
 
 def parse_tensors(content: bytearray) -> TensorFile:
     """What a file holds; a `ValueError` says what is wrong with it."""
-    n_header = int.from_bytes(content[:8], "little")
-    if len(content) < 8 or n_header > len(content) - 8:
-        raise ValueError(f"a header of {n_header} bytes is announced, and the file has {len(content)}")
+    n_header = _header_length(content[:8], len(content))
+    header, metadata = _header(content[8 : 8 + n_header])
+    entries = {name: _entry(name, value) for name, value in header.items()}
+    first = 8 + n_header
+    _check_gapless(entries, len(content) - first)
+    return TensorFile({name: _view(content, first, entry) for name, entry in entries.items()}, metadata)
+
+
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """The texts that go with a file's tensors, which stay unread; errors are those of `read_file` and of parsing."""
+    with open_plain(path) as file:
+        n_header = _header_length(file.read(8), os.fstat(file.fileno()).st_size)
+        return _header(file.read(n_header))[1]
+
+
+def _header_length(first: bytes | bytearray, n_bytes: int) -> int:
+    """What the first eight bytes say, where it can be."""
+    n_header = int.from_bytes(first, "little")
+    if len(first) < 8 or n_header > n_bytes - 8:
+        raise ValueError(f"a header of {n_header} bytes is announced, and the file has {n_bytes}")
     if n_header > MOST_HEADER:
         raise ValueError(f"a header of {n_header} bytes is announced; {MOST_HEADER} are possible")
-    header = parse_json(content[8 : 8 + n_header])
+    return n_header
+
+
+def _header(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a header says of each tensor, and its texts."""
+    header = parse_json(content)
     if not isinstance(header, dict):
         raise ValueError("its header is no table of tensors")
     metadata = header.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
         raise ValueError("the metadata in its header are no texts")
-    entries = {name: _entry(name, value) for name, value in header.items()}
-    first = 8 + n_header
-    _check_gapless(entries, len(content) - first)
-    return TensorFile({name: _view(content, first, entry) for name, entry in entries.items()}, metadata)
+    return header, metadata
 
 
 def _entry(name: str, value: Any) -> _Entry:
