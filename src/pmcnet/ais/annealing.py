@@ -19,12 +19,14 @@ from torch import Tensor
 from pmcnet import rng
 from pmcnet.ais import diagnostics, lineage
 from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
-from pmcnet.ais.mixing import Mixer, Mixing, Tuning
-from pmcnet.ais.moves import HMC, Kernel, Move, gaussian_step
+from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.mixing import Mixer, Mixing, Tuning, agreed
+from pmcnet.ais.moves import HMC, Move, gaussian_step
 from pmcnet.ais.path import Path, Points, Tempered, check_tempered
 from pmcnet.ais.preconditioners import Preconditioner, Score
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.selection import Selection, Systematic
+from pmcnet.ais.shared_moves import SharedKernel, shared_start
 from pmcnet.ais.temperatures import AdaptiveTemperatures, Temperatures
 from pmcnet.errors import DegenerateWeightsError, InputError, TargetError
 
@@ -129,7 +131,7 @@ class AnnealedPMC:
                 raise InputError(f"{name} must lie in (0, 1]; got {getattr(self, name)}.")
         AdaptiveTemperatures(self.ess_fraction)
 
-    def init(self, target: Tempered, *, seed: int) -> AnnealedState:
+    def init(self, target: Tempered, *, seed: int, comm: Communicator = SERIAL) -> AnnealedState:
         """P draws of the prior, equally weighted."""
         check_tempered(target)
         seed, path = rng.check_seed(seed), Path(target)
@@ -138,11 +140,15 @@ class AnnealedPMC:
         log_weight = theta.new_full((len(theta),), -math.log(len(theta)), dtype=torch.float64)
         origin = torch.arange(len(theta), device=theta.device)
         tuning = Tuning(gaussian_step(path.dim), self.move.first_length())
-        return AnnealedState(path.start(theta), log_weight, origin, 0.0, 0.0, 0.0, math.inf, tuning, 0, seed)
+        return AnnealedState(
+            shared_start(path, theta, comm), log_weight, origin, 0.0, 0.0, 0.0, math.inf, tuning, 0, seed
+        )
 
-    def step(self, state: AnnealedState, target: Tempered) -> tuple[AnnealedState, AnnealedInfo]:
+    def step(
+        self, state: AnnealedState, target: Tempered, comm: Communicator = SERIAL
+    ) -> tuple[AnnealedState, AnnealedInfo]:
         """Raise the temperature, weight, resample where weights are uneven, move."""
-        return self._step(state, Path(target))
+        return self._step(state, Path(target), comm)
 
     def run(
         self,
@@ -152,6 +158,7 @@ class AnnealedPMC:
         state: AnnealedState | None = None,
         observers: Iterable[Observer] = (),
         max_steps: int | None = None,
+        comm: Communicator = SERIAL,
     ) -> AnnealedResult:
         """All temperatures up to 1.
 
@@ -161,9 +168,10 @@ class AnnealedPMC:
             state: where to go on from, e.g. the state an observer has stored; the seed is then the state's.
             observers: called with (state, record) after each temperature.
             max_steps: stop after this many temperatures even if 1 is not reached; the verdict then says so.
+            comm: shares the groups of particles between processes, each of which calls this method.
         """
         path, start = Path(target), time.monotonic()
-        state = self.init(target, seed=seed) if state is None else state
+        state = self.init(target, seed=seed, comm=comm) if state is None else state
         if len(state.log_weight) != self.n_particles:
             raise InputError(
                 f"the state holds {len(state.log_weight)} particles, the sampler has n_particles={self.n_particles}. "
@@ -171,35 +179,36 @@ class AnnealedPMC:
             )
         history: list[AnnealedRecord] = []
         while state.temperature < 1 and (max_steps is None or len(history) < max_steps):
-            state, info = self._step(state, path)
+            state, info = self._step(state, path, comm)
             history.append(_record(state, info, time.monotonic() - start))
             for observer in observers:
                 observer(state, history[-1])
         return AnnealedResult(state, tuple(history))
 
-    def _step(self, state: AnnealedState, path: Path) -> tuple[AnnealedState, AnnealedInfo]:
+    def _step(self, state: AnnealedState, path: Path, comm: Communicator) -> tuple[AnnealedState, AnnealedInfo]:
         sources = rng.streams(state.seed, state.step + 1, N_BLOCKS, state.points.theta.device)
         before = state.temperature
-        state, conditional_ess = self._heated(state)
-        ess, n_families = float(diagnostics.ess(state.log_weight)), lineage.n_families(state.weight, state.origin)
+        state, conditional_ess = self._heated(state, comm)
+        ess = agreed(comm, float(diagnostics.ess(state.log_weight)))
+        n_families = lineage.n_families(state.weight, state.origin)
         resampled = ess < self.resample_below * self.n_particles
         parent = torch.arange(self.n_particles, device=state.origin.device)
         if resampled:
-            parent = self.selection(state.log_weight, sources[0])  # (P,)
+            parent = comm.agreed(self.selection(state.log_weight, sources[0]))  # (P,)
             state = _resampled(state, parent)
         scale = self.preconditioner(state.points, state.weight, state.temperature)
-        kernel = Kernel(path, state.temperature, scale)
+        kernel = SharedKernel(path, state.temperature, scale, comm, self.n_particles)
         mixer = self._mixer(final=state.temperature == 1)
-        points, mixing = mixer(kernel, state.points, state.weight, parent, state.tuning, sources)
+        points, mixing = mixer(kernel, state.points, state.weight, parent, state.tuning, sources, comm)
         rise = state.temperature - before
         info = AnnealedInfo(ess, conditional_ess, resampled, n_families, mixing, rise)
         return state._replace(points=points, tuning=mixing.tuning), info
 
-    def _heated(self, state: AnnealedState) -> tuple[AnnealedState, float]:
+    def _heated(self, state: AnnealedState, comm: Communicator) -> tuple[AnnealedState, float]:
         """The next temperature's weights and evidence, and the conditional ESS of the increment."""
         points, step = state.points, state.step + 1
         ladder = self.temperatures or AdaptiveTemperatures(self.ess_fraction)
-        temperature = ladder(state.temperature, points.log_likelihood, state.log_weight)
+        temperature = agreed(comm, ladder(state.temperature, points.log_likelihood, state.log_weight))
         increment = (temperature - state.temperature) * points.log_likelihood  # (P,)
         log_weight = _some_weight(state.log_weight + increment)
         gain = float(log_weight.logsumexp(0))

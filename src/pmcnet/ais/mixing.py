@@ -8,9 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pmcnet.ais.comm import Communicator
 from pmcnet.ais.drift import Drift
-from pmcnet.ais.moves import Kernel, Move
+from pmcnet.ais.moves import Move
 from pmcnet.ais.path import Points
+from pmcnet.ais.shared_moves import SharedKernel
 from pmcnet.rng import Stream, standard_normal, uniform
 
 PILOT_SPREAD = 1.5
@@ -119,12 +121,13 @@ class Mixer:
 
     def __call__(
         self,
-        kernel: Kernel,
+        kernel: SharedKernel,
         points: Points,
         weight: Tensor,
         parent: Tensor,
         tuning: Tuning,
         sources: Sequence[Stream],
+        comm: Communicator,
     ) -> tuple[Points, Mixing]:
         """One pilot (more while its step size is far off), then the moves that count.
 
@@ -135,13 +138,14 @@ class Mixer:
             parent: which particles (P,) are copies of one another.
             tuning: of the temperature before.
             sources: random streams.
+            comm: whose first process decides when to stop.
         """
         before, start = kernel.monitors(points), points
         accepted, n_moves, n_gradients, n_divergences = [], 0, 0, 0
         if self.n_moves != 0:
-            points, tuning, n_gradients = self._pilot(kernel, points, weight, tuning, sources)
+            points, tuning, n_gradients = self._pilot(kernel, points, weight, tuning, sources, comm)
         after = kernel.monitors(points)
-        now = correlation(before, after, weight)
+        now = agreed(comm, correlation(before, after, weight))
         while n_moves < self.max_moves if self.n_moves is None else n_moves < self.n_moves:
             length = self.move.length(tuning.n_leapfrog, float(sources[0].host.random()))
             share = SMALLEST_STEP + (1 - SMALLEST_STEP) * _per_particle(points, sources)
@@ -151,7 +155,7 @@ class Mixer:
             n_divergences += int(moved.divergent.sum())
             accepted.append(float(moved.acceptance.mean()))
             after = kernel.monitors(points)
-            now = correlation(before, after, weight)
+            now = agreed(comm, correlation(before, after, weight))
             if self.n_moves is None and now <= self.max_correlation:
                 break
         acceptance = sum(accepted) / len(accepted) if accepted else 0.0
@@ -160,7 +164,13 @@ class Mixer:
         return points, Mixing(tuning, n_moves, n_gradients, acceptance, now, jump, n_divergences, drift)
 
     def _pilot(
-        self, kernel: Kernel, points: Points, weight: Tensor, tuning: Tuning, sources: Sequence[Stream]
+        self,
+        kernel: SharedKernel,
+        points: Points,
+        weight: Tensor,
+        tuning: Tuning,
+        sources: Sequence[Stream],
+        comm: Communicator,
     ) -> tuple[Points, Tuning, int]:
         n_gradients = 0
         for _ in range(MAX_PILOTS):
@@ -173,12 +183,18 @@ class Mixer:
             moved, ways = kernel.move(points, step[:, None], length, *_randomness(points, sources), unit=unit)
             points, n_gradients = moved.points, n_gradients + length
             wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
+            wanted, ways = agreed(comm, wanted), comm.agreed(ways.mean(0))
             change = min(max(wanted, 1 / STEP_CHANGE), STEP_CHANGE)
             tuned = best_length(ways) if self.move.tunes_length else tuning.n_leapfrog
             tuning = Tuning(tuning.step_size * change, max(tuned, math.ceil(tuning.n_leapfrog / 2)))
             if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
                 break
         return points, tuning, n_gradients
+
+
+def agreed(comm: Communicator, value: float) -> float:
+    """The first process's number."""
+    return float(comm.agreed(torch.tensor(value, dtype=torch.float64)))
 
 
 def _per_particle(points: Points, sources: Sequence[Stream]) -> Tensor:

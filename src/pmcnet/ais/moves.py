@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.path import Path, Points
-from pmcnet.ais.preconditioners import grouped
+from pmcnet.ais.preconditioners import in_groups
 from pmcnet.ais.scale import Scale
 from pmcnet.errors import InputError
 
@@ -114,11 +114,15 @@ def _check_acceptance(value: float) -> None:
 
 
 class Kernel:
-    """Trajectories at one temperature with one preconditioner, both fixed."""
+    """Trajectories at one temperature with one preconditioner, both fixed.
+
+    The preconditioner has a covariance for each of `n_groups` equal groups of consecutive particles.
+    """
 
     def __init__(self, path: Path, temperature: float, scale: Scale) -> None:
         self.path, self.temperature, self.scale = path, temperature, scale
         self._covariance, self._inverse = scale.covariance, scale.inverse()
+        self.n_groups = len(self._covariance)
 
     def move(
         self,
@@ -142,10 +146,11 @@ class Kernel:
 
         Returns:
             The population after the move, and the mean squared distance that a move of 1, 2, ... steps would have
-            made, each particle counted with the probability of its acceptance there: (L,), empty without `unit`.
+            made in each group, particles counted with the probability of their acceptance there: (G, L), (G, 0)
+            without `unit`.
         """
         before = points.log_density(self.temperature) - 0.5 * noise.double().square().sum(-1)  # -H
-        velocity = self.scale.colour_(grouped(noise)).flatten(0, 1)
+        velocity = self.scale.colour_(self._grouped(noise)).flatten(0, 1)
         half, ways = 0.5 * step, []
         here, push = points, self._push(points)
         for last in range(1, n_leapfrog + 1):
@@ -160,20 +165,23 @@ class Kernel:
                 acceptance = gain.clamp(max=0).exp()
             if unit is not None:
                 way = ((here.theta - points.theta) / unit).square().sum(-1)
-                ways.append(torch.where(acceptance > 0, acceptance * way, 0.0).mean())
+                ways.append(self._grouped(torch.where(acceptance > 0, acceptance * way, 0.0)).mean(1))
         moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain < -DIVERGENT)
-        return moved, torch.stack(ways) if ways else noise.new_empty(0)
+        return moved, torch.stack(ways, dim=1) if ways else noise.new_empty(self.n_groups, 0)
 
     def monitors(self, points: Points) -> Tensor:
         """Log-likelihood, log-prior and the target's monitors (P, 2 + S), float64."""
         values = torch.stack([points.log_likelihood, points.log_prior], dim=1)
         return torch.cat([values, self.path.monitor(points.theta).double()], dim=1)
 
+    def _grouped(self, value: Tensor) -> Tensor:
+        return in_groups(value, self.n_groups)
+
     def _push(self, points: Points) -> Tensor:
-        return self.scale.multiply(self._covariance, grouped(points.score(self.temperature))).flatten(0, 1)
+        return self.scale.multiply(self._covariance, self._grouped(points.score(self.temperature))).flatten(0, 1)
 
     def _minus_energy(self, points: Points, velocity: Tensor) -> Tensor:
-        white = self._inverse.colour_(grouped(velocity.clone())).flatten(0, 1)
+        white = self._inverse.colour_(self._grouped(velocity.clone())).flatten(0, 1)
         return points.log_density(self.temperature) - 0.5 * white.double().square().sum(-1)
 
 

@@ -63,7 +63,7 @@ class Points(NamedTuple):
         """Gradient of `log_density` (P, D)."""
         return torch.add(self.prior_score, self.likelihood_score, alpha=temperature)
 
-    def take(self, index: Tensor) -> "Points":
+    def take(self, index: Tensor | slice) -> "Points":
         """Some of the points, with repetition."""
         return Points(*(part[index] for part in self))
 

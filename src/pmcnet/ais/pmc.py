@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from pmcnet import rng
+from pmcnet.ais import diagnostics
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.evaluation import Evaluation
 from pmcnet.ais.mean_steps import Langevin, MeanStep
 from pmcnet.ais.phases import Phases, Stopwatch
@@ -31,17 +33,24 @@ class PMCState(NamedTuple):
 class PMCInfo(NamedTuple):
     """What a person wants to know about one step.
 
-    `samples` are its draws (M, K, D) with weights (M, K); `ancestors` (M,) the flat index of the draw that each new
+    `samples` are its draws (M, K, D) with weights (M, K), of several processes each one's own; `log_weight` (M, K) are
+    the weights of all; `ancestors` (M,) the flat index of the draw that each new
     mean came from, -1 for a proposal that had none; `step_size` (M,), or (M, B) for incremental steps, the accepted
     gamma, 0 for none; `rejected_scale` (M,) whether the previous covariance had to be kept; `phases` where the time
     went.
     """
 
     samples: WeightedSamples
+    log_weight: Tensor
     ancestors: Tensor
     step_size: Tensor
     rejected_scale: Tensor
     phases: Phases
+
+    @property
+    def ess(self) -> float:
+        """Effective number of all draws of the step."""
+        return float(diagnostics.ess(self.log_weight.flatten()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,28 +103,66 @@ class PMC:
         scale = self.scale_step.structure.isotropic(sigma, loc)
         return PMCState(Proposals(loc.detach().clone(), scale), step=0, seed=rng.check_seed(seed))
 
-    def step(self, state: PMCState, target: Target) -> tuple[PMCState, PMCInfo]:
-        """One step of Algorithm 1 with the streams of (seed, step, proposal)."""
+    def step(self, state: PMCState, target: Target, comm: Communicator = SERIAL) -> tuple[PMCState, PMCInfo]:
+        """One step of Algorithm 1 with the streams of (seed, step, proposal), shared between processes by `comm`."""
         loc = state.proposals.loc
         sources = rng.streams(state.seed, state.step, len(loc), loc.device)
-        return self.step_with(state, target, sources)
+        return self.step_with(state, target, sources, comm)
 
-    def step_with(self, state: PMCState, target: Target, sources: Sequence[rng.Stream]) -> tuple[PMCState, PMCInfo]:
+    def step_with(
+        self, state: PMCState, target: Target, sources: Sequence[rng.Stream], comm: Communicator = SERIAL
+    ) -> tuple[PMCState, PMCInfo]:
         """One step of Algorithm 1 with the given streams, one for each proposal."""
-        evaluation, step, proposals = Evaluation(target), state.step + 1, state.proposals
-        watch = Stopwatch(proposals.loc.device)
-        theta = proposals.draw(sources, self.n_draws)  # (M, K, D)
-        log_proposal = self.weighting(proposals, theta, evaluation.memory)  # (M, K)
+        evaluation, step, proposals, n = Evaluation(target), state.step + 1, state.proposals, len(sources)
+        watch, own = Stopwatch(proposals.loc.device), comm.blocks(n)
+        thetas = [proposals.take(block).draw(sources[block], self.n_draws) for block in own]  # (m, K, D) each
+        log_q = [self.weighting(proposals, t, evaluation.memory, b) for t, b in zip(thetas, own, strict=True)]
         on_proposals = watch.lap()
-        samples = WeightedSamples(theta, evaluation.log_density(theta) - log_proposal)
+        drawn = [WeightedSamples(t, evaluation.log_density(t) - q) for t, q in zip(thetas, log_q, strict=True)]
         on_target = watch.lap()
-        ancestors = self.resampling(_some_weight(samples.log_weight), sources, step)  # (M,)
-        survivors = torch.where(ancestors[:, None] < 0, proposals.loc, theta.flatten(0, 1)[ancestors])  # (M, D)
-        scale, rejected = self.scale_step(proposals.scale, samples, survivors, evaluation, step)
-        loc, step_size = self.mean_step(survivors, scale, evaluation)  # (M, D)
+        (log_weight,) = comm.gather(n, [[samples.log_weight] for samples in drawn])  # (M, K)
+        ancestors = comm.agreed(self.resampling(_some_weight(log_weight), sources, step))  # (M,)
+        survivors = _survivors(proposals.loc, ancestors, drawn, own, comm)  # (M, D)
+        parts = [self._adapted(proposals, survivors, s, b, evaluation, step) for s, b in zip(drawn, own, strict=True)]
+        loc, step_size, rejected, *scale = comm.gather(n, parts)  # (M, D), (M,), (M,), ...
         phases = Phases(on_proposals, on_target, watch.lap(), watch.memory())
-        info = PMCInfo(samples, ancestors, step_size, rejected, phases)
-        return PMCState(Proposals(loc, scale), step, state.seed), info
+        info = PMCInfo(_joined(drawn), log_weight, ancestors, step_size, rejected, phases)
+        return PMCState(Proposals(loc, type(proposals.scale)(*scale)), step, state.seed), info
+
+    def _adapted(
+        self,
+        proposals: Proposals,
+        survivors: Tensor,
+        samples: WeightedSamples,
+        block: slice,
+        target: Evaluation,
+        step: int,
+    ) -> list[Tensor]:
+        """Step 2(d) for a block: means, step sizes, whether the covariance was kept, and the new scale's tensors."""
+        before = proposals.scale.take(block)
+        scale, rejected = self.scale_step(before, samples, survivors[block], target, step)
+        loc, step_size = self.mean_step(survivors[block], scale, target)
+        return [loc, step_size, rejected, *scale]
+
+
+def _survivors(
+    loc: Tensor, ancestors: Tensor, drawn: Sequence[WeightedSamples], own: Sequence[slice], comm: Communicator
+) -> Tensor:
+    """The draws that were chosen (M, D); proposals without any stay. Of a process's own blocks, or of all if needed."""
+    n_draws, survivors = drawn[0].log_weight.shape[1], torch.zeros_like(loc)
+    parent = torch.div(ancestors, n_draws, rounding_mode="floor")  # (M,), the proposal that a survivor was drawn from
+    for samples, block in zip(drawn, own, strict=True):
+        here = (parent >= block.start) & (parent < block.stop)
+        survivors[here] = samples.theta.flatten(0, 1)[ancestors[here] - block.start * n_draws]
+    if comm.size > 1 and bool(((parent >= 0) & (parent != torch.arange(len(loc), device=loc.device))).any()):
+        survivors = comm.sum(survivors)  # of one process each, the others have zeros
+    return torch.where(ancestors[:, None] < 0, loc, survivors)
+
+
+def _joined(drawn: Sequence[WeightedSamples]) -> WeightedSamples:
+    if len(drawn) == 1:
+        return drawn[0]
+    return WeightedSamples(torch.cat([s.theta for s in drawn]), torch.cat([s.log_weight for s in drawn]))
 
 
 def _some_weight(log_weight: Tensor) -> Tensor:

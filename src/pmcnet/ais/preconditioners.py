@@ -35,9 +35,14 @@ def n_groups(n_particles: int) -> int:
     return next(n for n in (8, 4, 2) if n_particles % n == 0)
 
 
+def in_groups(value: Tensor, n: int) -> Tensor:
+    """(P, ...) -> (n, P / n, ...)."""
+    return value.reshape(n, len(value) // n, *value.shape[1:])
+
+
 def grouped(value: Tensor) -> Tensor:
     """(P, ...) -> (G, P / G, ...)."""
-    return value.reshape(n_groups(len(value)), -1, *value.shape[1:])
+    return in_groups(value, n_groups(len(value)))
 
 
 def _of_others(sums: Tensor) -> Tensor:

@@ -28,6 +28,10 @@ class Proposals(NamedTuple):
         """D."""
         return self.loc.shape[1]
 
+    def take(self, block: slice) -> "Proposals":
+        """Some of the M."""
+        return Proposals(self.loc[block], self.scale.take(block))
+
     def draw(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """K draws from each proposal, mu_m + L_m z with z from the proposal's own stream: (M, K, D)."""
         noise = standard_normal(sources, (n_draws, self.dim), like=self.loc)  # (M, K, D)

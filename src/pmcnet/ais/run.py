@@ -9,6 +9,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 import torch
 
+from pmcnet.ais import diagnostics
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.samples import Judged, WeightedSamples
@@ -67,6 +69,7 @@ def run(
     min_ess: float | None = None,
     max_seconds: float | None = None,
     observers: Iterable[Observer] = (),
+    comm: Communicator = SERIAL,
 ) -> Result:
     """Run `algorithm` on `target` from `state`.
 
@@ -83,6 +86,7 @@ def run(
         min_ess: stop after the first step whose kept draws have at least this many effective ones.
         max_seconds: stop after the first step that ends past this time.
         observers: called with (state, info) after each step.
+        comm: shares the proposals between processes, each of which calls this function.
 
     Returns:
         The weighted draws with their diagnostics, the last state and the history.
@@ -94,11 +98,11 @@ def run(
     stopped: Stop = "steps"
     for _ in range(n_steps):
         proposals = state.proposals
-        state, info = algorithm.step(state, target)
+        state, info = algorithm.step(state, target, comm)
         if keep == "last":
             steps.clear()
         steps.append((proposals, info.samples))
-        history.append(step_record(state, info, history, time.monotonic() - start))
+        history.append(step_record(state, info, history, _seconds_since(start, comm)))
         for observer in observers:
             observer(state, info)
         if min_ess is not None and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess:
@@ -107,7 +111,17 @@ def run(
         if max_seconds is not None and history[-1].seconds >= max_seconds:
             stopped = "time"
             break
+    steps = [(proposals, _of_all(samples, len(proposals.loc), comm)) for proposals, samples in steps]
     return Result(_kept(algorithm, target, steps, keep), state, tuple(history), stopped)
+
+
+def _seconds_since(start: float, comm: Communicator) -> float:
+    return float(comm.agreed(torch.tensor(time.monotonic() - start, dtype=torch.float64)))
+
+
+def _of_all(samples: WeightedSamples, n_proposals: int, comm: Communicator) -> WeightedSamples:
+    """The draws of all processes."""
+    return WeightedSamples(*comm.gather(n_proposals, [samples]))
 
 
 def _check_limits(n_steps: int, keep: str, min_ess: float | None, max_seconds: float | None) -> None:
@@ -122,12 +136,12 @@ def _check_limits(n_steps: int, keep: str, min_ess: float | None, max_seconds: f
 
 def step_record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float) -> StepRecord:
     """The line of one step, from its draws and the lines before."""
-    samples = info.samples
-    log_evidence, n_effective, n_before = samples.log_evidence, samples.ess, len(history)
+    log_weight, n_effective, n_before = info.log_weight, info.ess, len(history)
+    log_evidence = float(diagnostics.log_evidence(log_weight))
     pooled_log_evidence, pooled_ess = log_evidence, n_effective
     if n_before:
         # Sums of w and of w^2 over the steps before follow from their pooled evidence and ESS; n draws a step.
-        last, log_n = history[-1], math.log(samples.n_draws)
+        last, log_n = history[-1], math.log(log_weight.numel())
         log_sum = log_evidence + log_n
         log_sum_before = last.pooled_log_evidence + log_n + math.log(n_before)
         log_squares = 2 * log_sum - math.log(n_effective)
@@ -138,7 +152,7 @@ def step_record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], s
     return StepRecord(
         step=state.step,
         ess=n_effective,
-        max_weight=samples.max_weight,
+        max_weight=float(diagnostics.max_weight(log_weight.flatten())),
         log_evidence=log_evidence,
         pooled_ess=pooled_ess,
         pooled_log_evidence=pooled_log_evidence,

@@ -4,6 +4,7 @@ Each holds one square root of the covariance, so it is positive definite by cons
 Sigma_m = L_m L_m^T (`Full`, L lower triangular) or diag(sigma_m^2) (`Diagonal`).
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol, Self
 
 import torch
@@ -26,6 +27,10 @@ class Scale(Protocol):
     @staticmethod
     def scatter(theta: Tensor, weight: Tensor) -> Tensor:
         """Covariance of draws (M, K, D) with normalised weights (M, K), around their weighted mean."""
+        ...
+
+    def __iter__(self) -> Iterator[Tensor]:
+        """The tensors it is made of and from, their first axis over the M."""
         ...
 
     @property

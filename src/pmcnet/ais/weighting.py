@@ -10,12 +10,17 @@ from torch import Tensor
 
 from pmcnet.ais.proposals import Proposals
 
+EVERY = slice(None)
+
 
 class Weighting(Protocol):
     """Log-density of the draws, as their weights see it."""
 
-    def __call__(self, proposals: Proposals, theta: Tensor, memory: int) -> Tensor:
-        """Draws (M, K, D) -> log-densities (M, K), float64, with temporaries bounded by `memory` bytes."""
+    def __call__(self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY) -> Tensor:
+        """Draws (m, K, D) of a block of the M proposals -> log-densities (m, K), float64.
+
+        Temporaries are bounded by `memory` bytes.
+        """
         ...
 
 
@@ -23,7 +28,7 @@ class Weighting(Protocol):
 class DeterministicMixture:
     """(1/M) sum_i N(theta; mu_i, Sigma_i): lower variance, M times the cost."""
 
-    def __call__(self, proposals: Proposals, theta: Tensor, memory: int) -> Tensor:
+    def __call__(self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY) -> Tensor:
         """Log of the mixture of all proposals at every draw."""
         return proposals.log_mixture(theta.flatten(0, 1), memory).reshape(theta.shape[:-1])
 
@@ -32,6 +37,6 @@ class DeterministicMixture:
 class OwnProposal:
     """N(theta; mu_m, Sigma_m) of the proposal it came from: the weights of standard population Monte Carlo."""
 
-    def __call__(self, proposals: Proposals, theta: Tensor, memory: int) -> Tensor:
+    def __call__(self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY) -> Tensor:
         """Log of each draw's own proposal."""
-        return proposals.log_prob(theta)
+        return proposals.take(block).log_prob(theta)

@@ -180,13 +180,13 @@ def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say:
     del lines[state.step :]
 
     def after(state: ais.PMCState, info: ais.PMCInfo) -> None:
-        lines.append({"step": state.step, "ess": info.samples.ess, **info.phases._asdict()})
+        lines.append({"step": state.step, "ess": info.ess, **info.phases._asdict()})
         if state.step < settings.n_steps:
             stages.keep_record(f"history-{seed}", lines)
             stages.keep_state(key, state)
         seconds = info.phases
         say(
-            f"{problem.name}, seed {seed}, step {state.step} of {settings.n_steps}: ESS {info.samples.ess:.2f}, "
+            f"{problem.name}, seed {seed}, step {state.step} of {settings.n_steps}: ESS {info.ess:.2f}, "
             f"{seconds.target:.2f} s for the weights, {seconds.moves:.2f} s for the moves"
         )
 

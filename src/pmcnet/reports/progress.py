@@ -90,7 +90,7 @@ class FitProgress(_Display):
 
     def stepped(self, state: PMCState, info: PMCInfo) -> None:
         """One step is done."""
-        self._show(None, f"step {state.step}, ESS {info.samples.ess:.1f} of {info.samples.n_draws}")
+        self._show(None, f"step {state.step}, ESS {info.ess:.1f} of {info.log_weight.numel()}")
 
     def epoch(self, done: int, total: int) -> None:
         """One epoch of a start is done."""

@@ -1,0 +1,75 @@
+"""Sharing the work of a population between processes.
+
+A population (proposals, or groups of particles) is cut into blocks that do not depend on the number of processes. Each
+process works on some of them, one block at a time, and all learn the results of all; what is left is done by every
+process alike. So the answer does not depend on how many there are.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from torch import Tensor
+
+
+class Communicator(Protocol):
+    """One of several processes that run the same program."""
+
+    @property
+    def rank(self) -> int:
+        """Which one this is, from 0."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        ...
+
+    def blocks(self, n: int) -> Sequence[slice]:
+        """This process's blocks of n items, in order; those of all processes cover 0 to n in the order of ranks."""
+        ...
+
+    def gather(self, n: int, parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
+        """What all processes found for n items.
+
+        Args:
+            n: items, as in `blocks`.
+            parts: for each of this process's blocks the tensors that were found, the first axis over its items.
+
+        Returns:
+            The same tensors for all n.
+        """
+        ...
+
+    def agreed(self, value: Tensor) -> Tensor:
+        """The first process's value, so that a rounding error elsewhere cannot make processes part ways."""
+        ...
+
+    def sum(self, value: Tensor) -> Tensor:
+        """The sum of every process's value."""
+        ...
+
+
+class Serial:
+    """One process: it has everything, as one block."""
+
+    rank, size = 0, 1
+
+    def blocks(self, n: int) -> Sequence[slice]:
+        """All."""
+        return [slice(0, n)]
+
+    def gather(self, n: int, parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
+        """The one part."""
+        (whole,) = parts
+        return tuple(whole)
+
+    def agreed(self, value: Tensor) -> Tensor:
+        """The value."""
+        return value
+
+    def sum(self, value: Tensor) -> Tensor:
+        """The value."""
+        return value
+
+
+SERIAL = Serial()
