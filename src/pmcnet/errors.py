@@ -25,5 +25,9 @@ class ModelFileError(InputError):
     """A model file is missing, damaged, changed, from a newer version or of another kind."""
 
 
+class ProcessLostError(PMCNetError, RuntimeError):
+    """Another process of a shared run has ended or cannot be reached."""
+
+
 class RunInterrupted(PMCNetError):
     """A run was stopped from outside; the text says how to go on."""

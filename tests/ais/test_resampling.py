@@ -36,34 +36,38 @@ def test_categorical_edge_of_the_cdf_is_inside():
     assert index.max() <= 2999
 
 
+def uniforms(step):
+    return rng.uniform(rng.streams(0, step, 6), 1, like=LOG_WEIGHT)[:, 0]
+
+
 LOG_WEIGHT = torch.randn(6, 8, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
 def test_local_keeps_one_draw_of_each_proposal():
-    index = Local()(LOG_WEIGHT, rng.streams(0, 0, 6), 1)
+    index = Local()(LOG_WEIGHT, uniforms(0), 1)
     assert (index // 8).tolist() == list(range(6))
 
 
 def test_local_marks_a_proposal_without_weight():
     log_weight = LOG_WEIGHT.clone()
     log_weight[[1, 4]] = -math.inf
-    index = Local()(log_weight, rng.streams(0, 0, 6), 1)
+    index = Local()(log_weight, uniforms(0), 1)
     assert (index < 0).tolist() == [False, True, False, False, True, False]
-    untouched = Local()(LOG_WEIGHT, rng.streams(0, 0, 6), 1)
+    untouched = Local()(LOG_WEIGHT, uniforms(0), 1)
     assert torch.equal(index[[0, 2, 3, 5]], untouched[[0, 2, 3, 5]])
 
 
 def test_global_follows_the_heavy_proposal():
     log_weight = LOG_WEIGHT.clone()
     log_weight[2] += 100
-    assert (Global()(log_weight, rng.streams(0, 0, 6), 1) // 8 == 2).all()
+    assert (Global()(log_weight, uniforms(0), 1) // 8 == 2).all()
 
 
 def test_alternating_is_global_at_multiples_of_its_period():
     for step in range(1, 8):
         expected = Global() if step % 3 == 0 else Local()
-        got = Alternating(3)(LOG_WEIGHT, rng.streams(0, step, 6), step)
-        assert torch.equal(got, expected(LOG_WEIGHT, rng.streams(0, step, 6), step))
+        got = Alternating(3)(LOG_WEIGHT, uniforms(step), step)
+        assert torch.equal(got, expected(LOG_WEIGHT, uniforms(step), step))
 
 
 def test_alternating_needs_a_positive_period():

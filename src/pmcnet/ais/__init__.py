@@ -11,6 +11,7 @@ from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
 from pmcnet.ais.annealing import AnnealedInfo, AnnealedPMC, AnnealedState
 from pmcnet.ais.bridge import Bridge
 from pmcnet.ais.checkpoint import State, load_state, save_state
+from pmcnet.ais.comm import SERIAL, Communicator, Serial
 from pmcnet.ais.cost import Forecast, forecast
 from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
 from pmcnet.ais.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
@@ -35,6 +36,7 @@ __all__ = [
     "HMC",
     "MALA",
     "PMC",
+    "SERIAL",
     "VARIANTS",
     "AdaptiveTemperatures",
     "Alternating",
@@ -44,6 +46,7 @@ __all__ = [
     "AnnealedResult",
     "AnnealedState",
     "Bridge",
+    "Communicator",
     "Constant",
     "DeterministicMixture",
     "Diagonal",
@@ -78,6 +81,7 @@ __all__ = [
     "Schedule",
     "Score",
     "Selection",
+    "Serial",
     "Spread",
     "State",
     "StepRecord",

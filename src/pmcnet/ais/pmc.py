@@ -120,8 +120,9 @@ class PMC:
         on_proposals = watch.lap()
         drawn = [WeightedSamples(t, evaluation.log_density(t) - q) for t, q in zip(thetas, log_q, strict=True)]
         on_target = watch.lap()
-        (log_weight,) = comm.gather(n, [[samples.log_weight] for samples in drawn])  # (M, K)
-        ancestors = comm.agreed(self.resampling(_some_weight(log_weight), sources, step))  # (M,)
+        weights = [[s.log_weight, rng.uniform(sources[b], 1, like=s.theta)] for s, b in zip(drawn, own, strict=True)]
+        log_weight, uniforms = comm.gather(n, weights)  # (M, K), (M, 1)
+        ancestors = comm.agreed(self.resampling(_some_weight(log_weight), uniforms[:, 0], step))  # (M,)
         survivors = _survivors(proposals.loc, ancestors, drawn, own, comm)  # (M, D)
         parts = [self._adapted(proposals, survivors, s, b, evaluation, step) for s, b in zip(drawn, own, strict=True)]
         loc, step_size, rejected, *scale = comm.gather(n, parts)  # (M, D), (M,), (M,), ...

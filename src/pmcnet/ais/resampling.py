@@ -5,7 +5,6 @@ Each takes log-weights (M, K) and returns M flat indices into the M*K draws, -1 
 positive weight to choose from and therefore stays where it is.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,7 +12,6 @@ import torch
 from torch import Tensor
 
 from pmcnet.errors import InputError
-from pmcnet.rng import Stream, uniform
 
 
 def categorical(log_weight: Tensor, uniforms: Tensor) -> Tensor:
@@ -37,8 +35,8 @@ def categorical(log_weight: Tensor, uniforms: Tensor) -> Tensor:
 class Resampling(Protocol):
     """Chooses M survivors among M*K weighted draws."""
 
-    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
-        """Log-weights (M, K), one stream per proposal, step t from 1 -> flat indices (M,), -1 for none."""
+    def __call__(self, log_weight: Tensor, uniforms: Tensor, step: int) -> Tensor:
+        """Log-weights (M, K), a uniform number per proposal (M,), step t from 1 -> flat indices (M,), -1 for none."""
         ...
 
 
@@ -46,13 +44,12 @@ class Resampling(Protocol):
 class Local:
     """One survivor per proposal, among its own K draws: diversity is kept."""
 
-    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+    def __call__(self, log_weight: Tensor, uniforms: Tensor, step: int) -> Tensor:
         """k_m ~ Cat(w_m1 ... w_mK) for each m."""
         n_proposals, n_draws = log_weight.shape
-        uniforms = uniform(sources, 1, like=log_weight)  # (M, 1)
         alive = log_weight.amax(-1) > -torch.inf  # (M,)
         index = torch.full((n_proposals,), -1, dtype=torch.int64, device=log_weight.device)
-        own = categorical(log_weight[alive], uniforms[alive])[:, 0]
+        own = categorical(log_weight[alive], uniforms[alive, None])[:, 0]
         index[alive] = alive.nonzero()[:, 0] * n_draws + own
         return index
 
@@ -61,9 +58,9 @@ class Local:
 class Global:
     """M survivors among all M*K draws: proposals move to where the mass was found."""
 
-    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+    def __call__(self, log_weight: Tensor, uniforms: Tensor, step: int) -> Tensor:
         """M independent indices ~ Cat(w_11 ... w_MK)."""
-        return categorical(log_weight.flatten(), uniform(sources, 1, like=log_weight)[:, 0])
+        return categorical(log_weight.flatten(), uniforms)
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ class Alternating:
         if self.period < 1:
             raise InputError(f"period must be at least 1; got {self.period}. Use Global() for every step.")
 
-    def __call__(self, log_weight: Tensor, sources: Sequence[Stream], step: int) -> Tensor:
+    def __call__(self, log_weight: Tensor, uniforms: Tensor, step: int) -> Tensor:
         """Global when step is a multiple of the period."""
         rule: Resampling = Global() if step % self.period == 0 else Local()
-        return rule(log_weight, sources, step)
+        return rule(log_weight, uniforms, step)
