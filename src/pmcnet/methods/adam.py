@@ -5,6 +5,7 @@ the starting points of the samplers.
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -20,12 +21,14 @@ from pmcnet.methods.training import (
     Progress,
     Schedule,
     Watch,
+    averages,
     batches,
     check_rate,
     check_schedule,
     scheduled,
     set_rate,
 )
+from pmcnet.methods.training_state import Stage, TrainingObserver, TrainingState
 from pmcnet.rng import Stream, uniform
 
 
@@ -105,6 +108,9 @@ class Adam:
         seed: int,
         validation: tuple[Tensor, Tensor] | None = None,
         progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
+        stage: Stage = "fit",
     ) -> Optimum:
         """Train P networks from `start` (P, D).
 
@@ -114,6 +120,9 @@ class Adam:
             seed: decides the order of the rows.
             validation: rows (x, y) by whose loss each network keeps its best epoch; without them it keeps the last.
             progress: told after each epoch.
+            state: where to go on from.
+            observers: called with the state after each epoch, whose tensors the next epoch changes.
+            stage: what the networks are for, as the state tells it.
 
         Raises:
             DivergedError: where a network that is kept does not predict the rows.
@@ -123,17 +132,21 @@ class Adam:
             [theta], lr=self.learning_rate, betas=self.betas, weight_decay=self.weight_decay, fused=theta.is_cuda
         )
         trained = replace(target, network=target.network.for_training())
-        watch = Watch(target, validation, self.n_epochs, progress)
-        n_steps, step = self.n_epochs * -(-len(target.x) // self.batch_size), 0
-        for epoch in range(self.n_epochs):
+        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
+        parts = {"theta": theta, **averages(optimiser, theta)}
+        watch.restore(parts, theta)
+        n_batches = -(-len(target.x) // self.batch_size)
+        n_steps, step = self.n_epochs * n_batches, watch.first * n_batches
+        for epoch in range(watch.first, self.n_epochs):
             for batch in batches(trained, self.batch_size, seed=seed, epoch=epoch):
                 set_rate(optimiser, scheduled(self.learning_rate, self.schedule, step / n_steps))
                 theta.grad = self._gradient(trained, theta.detach(), batch)
                 optimiser.step()
                 step += 1
-            if validation is not None or epoch == self.n_epochs - 1:
+            if validation is not None:
                 watch.judge(theta)
-            watch.done()
+            watch.done(parts)
+        watch.settle(theta)
         refuse_diverged(target, watch.best)
         return Optimum(watch.best, watch.loss.to(start.dtype), watch.at.cpu(), tuple(watch.history))
 

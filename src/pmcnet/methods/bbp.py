@@ -7,6 +7,7 @@ The local estimator of the same loss draws outputs of layers and has the prior i
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,12 +28,14 @@ from pmcnet.methods.training import (
     Schedule,
     Trained,
     Watch,
+    averages,
     batches,
     check_rate,
     check_schedule,
     scheduled,
     set_rate,
 )
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -95,10 +98,19 @@ class BBP(Trained):
             raise InputError(f'estimator must be "weights" or "local"; got {self.estimator!r}.')
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Train mu and rho, and draw."""
-        found, history = self.trained(target, seed=seed, validation=validation, progress=progress)
+        found, history = self.trained(
+            target, seed=seed, validation=validation, progress=progress, state=state, observers=observers
+        )
         return Fit(self.posterior(target, found, seed=seed), history)
 
     def posterior(self, target: BayesianTarget, found: Tensor, *, seed: int) -> Population:
@@ -117,23 +129,35 @@ class BBP(Trained):
         return Population.of(target, mean + deviation * noise, REASON)
 
     def trained(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> tuple[Tensor, tuple[EpochRecord, ...]]:
         """Mu and rho (2, D), and the history; the arguments are those of `fit`."""
         parameters = self._start(target, seed).requires_grad_()  # (2, D)
         optimiser = torch.optim.Adam([parameters], lr=self.learning_rate)
-        watch = Watch(target, validation if self.early_stopping else None, self.n_epochs, progress)
-        n_steps, step = self.n_epochs * -(-len(target.x) // self.batch_size), 0
-        for epoch in range(self.n_epochs):
+        held_out = validation if self.early_stopping else None
+        watch = Watch(target, held_out, self.n_epochs, progress, seed, state, observers)
+        parts = {"parameters": parameters, **averages(optimiser, parameters)}
+        watch.restore(parts, parameters[None])
+        n_batches = -(-len(target.x) // self.batch_size)
+        n_steps, step = self.n_epochs * n_batches, watch.first * n_batches
+        for epoch in range(watch.first, self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 set_rate(optimiser, scheduled(self.learning_rate, self.schedule, step / n_steps))
                 step += 1
                 parameters.grad = self._gradient(target, parameters.detach(), batch, source)
                 optimiser.step()
-            if watch.validation is not None or epoch == self.n_epochs - 1:
+            if watch.validation is not None:
                 watch.judge(parameters[None], parameters[:1])
-            watch.done()
+            watch.done(parts)
+        watch.settle(parameters[None], parameters[:1])
         return watch.best[0], tuple(watch.history)
 
     def _start(self, target: BayesianTarget, seed: int) -> Tensor:

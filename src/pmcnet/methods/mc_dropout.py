@@ -6,6 +6,7 @@ other posterior's. Units are the inputs of every weight tensor but the first (fo
 `on_inputs` of the first as well. In training an MLP has a mask for each row, any other network one for each batch.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,7 +20,8 @@ from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, averages, batches, check_rate
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, many_uniform, stream
 
 REASON = (
@@ -61,20 +63,30 @@ class MCDropout(Trained):
             raise InputError(f'objective must be "mle" or "map"; got {self.objective!r}.')
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Train one network with dropout, then draw S masks."""
         theta = default_start(target, [stream(seed, 0, 0)]).requires_grad_()  # (1, D)
         optimiser = torch.optim.Adam([theta], lr=self.learning_rate)
-        watch = Watch(target, validation, self.n_epochs, progress)
-        for epoch in range(self.n_epochs):
+        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers)
+        parts = {"theta": theta, **averages(optimiser, theta)}
+        watch.restore(parts, theta)
+        for epoch in range(watch.first, self.n_epochs):
             source = stream(seed, _MASK_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 theta.grad = self._gradient(target, theta.detach(), batch, source)
                 optimiser.step()
-            if validation is not None or epoch == self.n_epochs - 1:
+            if validation is not None:
                 watch.judge(theta)
-            watch.done()
+            watch.done(parts)
+        watch.settle(theta)
         draws = watch.best * self.masks(
             target, self.n_passes, stream(seed, _MASK_STEP + self.n_epochs, 0, target.device)
         )

@@ -1,5 +1,6 @@
 """ADAM-MLE, ADAM-MAP and deep ensembles: networks trained once each, as one batch."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +9,7 @@ from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam, default_start
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Schedule, Trained
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 from pmcnet.rng import stream
 
 ONE = "one trained network is a point, not a posterior: it says nothing of what it does not know."
@@ -62,11 +64,20 @@ class AdamMethod(Trained):
         )
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Train."""
         start = default_start(target, [stream(seed, 0, block) for block in range(self.n_members)])
         held_out = validation if self.early_stopping else None
-        found = self._adam().minimise(target, start, seed=seed, validation=held_out, progress=progress)
+        found = self._adam().minimise(
+            target, start, seed=seed, validation=held_out, progress=progress, state=state, observers=observers
+        )
         reason = ONE if self.n_members == 1 else MANY
         return Fit(Population.of(target, found.theta, reason), found.history)

@@ -7,9 +7,9 @@ probability min(1, p(a') / p(a)), else keep a and turn d.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -19,7 +19,8 @@ from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate, set_rate
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, averages, batches, check_rate, set_rate
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -27,6 +28,14 @@ REASON = (
     "of others. Use the annealed method for a posterior."
 )
 _WALK_STEP, _TARGET_STEP = 1 << 40, 1 << 41
+
+
+class _Place(NamedTuple):
+    """The member that is trained, the epoch of its training, and how many epochs that has."""
+
+    member: int
+    epoch: int
+    n_epochs: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,59 +76,78 @@ class SAE(Trained):
             check_rate(name, getattr(self, name))
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Train all chains; validation rows only tell the history."""
         if self.noisy_targets and not isinstance(target.likelihood, Gaussian):
             raise InputError("noisy_targets needs a Gaussian likelihood with a given noise.")
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
             raise InputError(f"anchors walk under a Gaussian prior; got {target.prior}.")
-        theta = default_start(target, [stream(seed, 0, chain) for chain in range(self.n_chains)])
+        theta = default_start(target, [stream(seed, 0, chain) for chain in range(self.n_chains)]).requires_grad_()
         sources = [stream(seed, _WALK_STEP, chain) for chain in range(self.n_chains)]
         anchor = target.sample_prior(sources, 1)[:, 0]  # (C, D)
         direction = torch.where(uniform(sources, target.dim, like=anchor) < 0.5, -1.0, 1.0).to(anchor)
+        members = theta.detach().new_empty(self.n_members, *theta.shape)  # (S, C, D)
         n_epochs = self.n_epochs + (self.n_members - 1) * self.n_next_epochs
-        watch, members, epoch = Watch(target, validation, n_epochs, progress), [], 0
-        for member in range(self.n_members):
-            if member:
-                walk = [stream(seed, _WALK_STEP + member, chain) for chain in range(self.n_chains)]
-                anchor, direction = self._walked(target, anchor, direction, walk)
-            rates = (self.learning_rate, self.learning_rate / 200, self.n_epochs)
-            if member:
-                rates = (self.next_learning_rate, self.next_learning_rate / 20, self.n_next_epochs)
-            theta = self._trained(target, theta, anchor, rates, seed, epoch, member, watch)
-            epoch += rates[2]
-            members.append(theta)
-        draws = torch.stack(members, dim=1).flatten(0, 1)  # (C * members, D)
+        watch = Watch(target, validation, n_epochs, progress, seed, state, observers)
+        optimiser = torch.optim.Adam([theta])
+        n_done = self._place(watch.first).member  # finished members
+        walk = {"anchor": anchor, "direction": direction}
+        watch.restore({"theta": theta, **averages(optimiser, theta), **walk, "members": members[:n_done]}, theta)
+        for epoch in range(watch.first, n_epochs):
+            place = self._place(epoch)
+            if place.epoch == 0:
+                optimiser = torch.optim.Adam([theta])
+                if place.member:
+                    chains = [stream(seed, _WALK_STEP + place.member, chain) for chain in range(self.n_chains)]
+                    anchor, direction = self._walked(target, anchor, direction, chains)
+            self._train(target, theta, anchor, optimiser, seed, epoch, place)
+            if place.epoch == place.n_epochs - 1:
+                members[place.member] = theta.detach()
+                n_done += 1
+            if validation is not None:
+                watch.judge(theta)
+            walk = {"anchor": anchor, "direction": direction}
+            watch.done({"theta": theta, **averages(optimiser, theta), **walk, "members": members[:n_done]})
+        draws = members.transpose(0, 1).flatten(0, 1)  # (C * members, D)
         return Fit(Population.of(target, draws, REASON), tuple(watch.history))
 
-    def _trained(
+    def _place(self, epoch: int) -> _Place:
+        """Where an epoch of the whole training lies."""
+        if epoch < self.n_epochs:
+            return _Place(0, epoch, self.n_epochs)
+        member, own = divmod(epoch - self.n_epochs, self.n_next_epochs)
+        return _Place(1 + member, own, self.n_next_epochs)
+
+    def _train(
         self,
         target: BayesianTarget,
         theta: Tensor,
         anchor: Tensor,
-        rates: tuple[float, float, int],
+        optimiser: torch.optim.Optimizer,
         seed: int,
-        first_epoch: int,
-        member: int,
-        watch: Watch,
-    ) -> Tensor:
-        """One member of every chain, from the one before."""
-        high, low, n_epochs = rates
-        theta = theta.clone().requires_grad_()
-        optimiser = torch.optim.Adam([theta], lr=high)
-        n_steps, done = n_epochs * -(-len(target.x) // self.batch_size), 0
-        noise = self._target_noise(target, seed, member)  # (C, N) or None
-        for epoch in range(first_epoch, first_epoch + n_epochs):
-            for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
-                set_rate(optimiser, low + 0.5 * (high - low) * (1 + math.cos(math.pi * done / n_steps)))
-                theta.grad = self._gradient(target, theta.detach(), anchor, batch, noise)
-                optimiser.step()
-                done += 1
-            if watch.validation is not None:
-                watch.judge(theta)
-            watch.done()
-        return theta.detach()
+        epoch: int,
+        place: _Place,
+    ) -> None:
+        """One epoch of a member of every chain, in place."""
+        high, low = self.learning_rate, self.learning_rate / 200
+        if place.member:
+            high, low = self.next_learning_rate, self.next_learning_rate / 20
+        n_batches = -(-len(target.x) // self.batch_size)
+        n_steps, done = place.n_epochs * n_batches, place.epoch * n_batches
+        noise = self._target_noise(target, seed, place.member)  # (C, N) or None
+        for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
+            set_rate(optimiser, low + 0.5 * (high - low) * (1 + math.cos(math.pi * done / n_steps)))
+            theta.grad = self._gradient(target, theta.detach(), anchor, batch, noise)
+            optimiser.step()
+            done += 1
 
     def _gradient(
         self, target: BayesianTarget, theta: Tensor, anchor: Tensor, batch: Batch, noise: Tensor | None

@@ -5,6 +5,7 @@ G = 1 / (sqrt V + 1e-8), V the running mean of squared gradients. Gamma(theta), 
 usual. lr_t = learning_rate (1 + t / delay)^-decay.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,6 +17,7 @@ from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
@@ -64,15 +66,26 @@ class SGLD(Trained):
             raise InputError(f"burn_in must lie in [0, 1); got {self.burn_in}.")
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Run the chains; validation rows only tell the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
-        watch, kept = Watch(target, validation, self.n_epochs, progress), []
-        squares, n_batches, step = torch.zeros_like(theta), -(-len(target.x) // self.batch_size), 0
+        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers)
+        squares, n_batches = torch.zeros_like(theta), -(-len(target.x) // self.batch_size)
+        step, n_steps = watch.first * n_batches, self.n_epochs * n_batches
         first = int(self.burn_in * self.n_epochs) * n_batches
-        every = max(1, (self.n_epochs * n_batches - first) * self.n_chains // self.n_kept)
-        for epoch in range(self.n_epochs):
+        every = max(1, (n_steps - first) * self.n_chains // self.n_kept)
+        draws = theta.new_empty((n_steps - first) // every, *theta.shape)  # (S, C, D)
+        n_drawn = max(0, step - first) // every
+        watch.restore({"theta": theta, "squares": squares, "draws": draws[:n_drawn]}, theta)
+        for epoch in range(watch.first, self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             noise = standard_normal([source], (n_batches, self.n_chains, target.dim), like=target.like)[0]  # (B, C, D)
             for i, batch in enumerate(batches(target, self.batch_size, seed=seed, epoch=epoch)):
@@ -83,12 +96,13 @@ class SGLD(Trained):
                 theta, squares = self._moved(theta, squares, gradient, noise[i], rate)
                 step += 1
                 if step > first and (step - first) % every == 0:
-                    kept.append(theta)
+                    draws[n_drawn] = theta
+                    n_drawn += 1
             if validation is not None:
                 watch.judge(theta)
-            watch.done()
-        draws = torch.cat(kept)[-self.n_kept :] if kept else theta
-        return Fit(Population.of(target, draws, REASON), tuple(watch.history))
+            watch.done({"theta": theta, "squares": squares, "draws": draws[:n_drawn]})
+        kept = draws.flatten(0, 1)[-self.n_kept :] if n_drawn else theta
+        return Fit(Population.of(target, kept, REASON), tuple(watch.history))
 
     def _moved(
         self, theta: Tensor, squares: Tensor, gradient: Tensor, noise: Tensor, rate: float

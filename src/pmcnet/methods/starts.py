@@ -3,6 +3,7 @@
 The paper starts from the ADAM-MLE solution and does not say how M means come from it; both ways are offered.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam, default_start
 from pmcnet.methods.training import Progress, Rows
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 from pmcnet.rng import standard_normal, stream
 
 
@@ -26,8 +28,10 @@ class Start(Protocol):
         seed: int,
         validation: Rows | None = None,
         progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Tensor:
-        """Points (n, D) for the target."""
+        """Points (n, D) for the target; training goes on from the state, and tells observers after each epoch."""
         ...
 
 
@@ -45,10 +49,22 @@ class Restarts:
         seed: int,
         validation: Rows | None = None,
         progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Tensor:
         """The optimum of each run."""
         start = default_start(target, [stream(seed, 0, block) for block in range(n)])
-        return self.adam.minimise(target, start, seed=seed, validation=validation, progress=progress).theta
+        found = self.adam.minimise(
+            target,
+            start,
+            seed=seed,
+            validation=validation,
+            progress=progress,
+            state=state,
+            observers=observers,
+            stage="start",
+        )
+        return found.theta
 
 
 @dataclass(frozen=True)
@@ -71,11 +87,15 @@ class Jitter:
         seed: int,
         validation: Rows | None = None,
         progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Tensor:
         """The optimum of one run with n different noises."""
         solution = self.solution
         if solution is None:
-            (solution,) = Restarts(self.adam)(target, 1, seed=seed, validation=validation, progress=progress)
+            (solution,) = Restarts(self.adam)(
+                target, 1, seed=seed, validation=validation, progress=progress, state=state, observers=observers
+            )
         noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.like)
         return solution.to(target.like) + self.scale * noise
 
@@ -94,6 +114,8 @@ class Given:
         seed: int,
         validation: Rows | None = None,
         progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Tensor:
         """The points themselves."""
         if self.points.shape != (n, target.dim):

@@ -2,10 +2,11 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple, Self, get_args
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -13,6 +14,7 @@ from pmcnet.bnn import BayesianTarget
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.fit import Fit
+from pmcnet.methods.training_state import Stage, TrainingObserver, TrainingState, check_place, check_tensors
 from pmcnet.rng import stream
 
 Rows = tuple[Tensor, Tensor]
@@ -59,6 +61,16 @@ def scheduled(rate: float, schedule: Schedule, done: float) -> float:
     return rate * min(1.0, (done + 1e-3) / _RISE) * 0.5 * (1 + math.cos(math.pi * done))
 
 
+def averages(optimiser: torch.optim.Optimizer, parameter: Tensor) -> dict[str, Tensor]:
+    """Adam's two averages and the number of its steps, by name: those it works with, zero before its first step."""
+    fused = bool(optimiser.param_groups[0].get("fused"))
+    found = optimiser.state[parameter]
+    if not found:  # as Adam itself begins
+        found["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device if fused else "cpu")
+        found["exp_avg"], found["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+    return {name: found[name] for name in ("step", "exp_avg", "exp_avg_sq")}
+
+
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
     """Make the next step with this rate."""
     for group in optimiser.param_groups:
@@ -82,7 +94,14 @@ class Trained:
         return self
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Train.
 
@@ -91,21 +110,27 @@ class Trained:
             seed: decides everything random.
             validation: rows by which the best epoch is kept.
             progress: told after each epoch.
+            state: where to go on from; the history is then that of the whole training.
+            observers: called with the state after each epoch, whose tensors the next epoch may change.
         """
         raise NotImplementedError
 
 
 @dataclass
 class Watch:
-    """Keeps each network's best epoch on validation rows, the last judged one without them, and the history.
+    """Goes along with a training: keeps each network's best epoch, the history and, where asked for, the state.
 
     `best` (P, ...) is what is kept, `loss` (P,) its loss per row, `at` (P,) its epoch.
 
     Args:
         target: whose network and likelihood are trained.
-        validation: rows by whose loss the best epoch is chosen.
-        n_epochs: in all, for the progress.
+        validation: rows by whose loss the best epoch is chosen; without them the last is kept.
+        n_epochs: in all.
         progress: told after each epoch.
+        seed: of the training.
+        state: where it goes on from; see `restore`.
+        observers: called with the state after each epoch.
+        stage: what is trained.
     """
 
     best: Tensor = field(init=False, repr=False)
@@ -115,14 +140,49 @@ class Watch:
     validation: Rows | None
     n_epochs: int
     progress: Progress | None = None
-    history: list[EpochRecord] = field(default_factory=list)
+    seed: int = 0
+    state: TrainingState | None = None
+    observers: Iterable[TrainingObserver] = ()
+    stage: Stage = "fit"
+    history: list[EpochRecord] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._held_out, self._start = self.target, time.monotonic()
         self._average: float | None = None
+        self._observers = tuple(self.observers)
+        self._lines = np.empty((self.n_epochs if self._observers else 0, 2))
         if self.validation is not None:
             x, y = self.validation
             self._held_out = replace(self.target, x=x, y=y, weight=None, n_batches=1)
+        if self.state is not None:
+            check_place(self.state, n_epochs=self.n_epochs, seed=self.seed, stage=self.stage)
+
+    @property
+    def first(self) -> int:
+        """The epoch to begin with, from 0."""
+        return 0 if self.state is None else self.state.epoch
+
+    def restore(self, parts: Mapping[str, Tensor], kept: Tensor) -> None:
+        """Go on from the state, where there is one: its tensors are copied into those of the training.
+
+        Args:
+            parts: what the next epoch needs, by name and as it is after `first` epochs, but for the numbers.
+            kept: of the shape of what is judged.
+        """
+        if self.state is None:
+            return
+        if self.validation is not None and self.first:
+            self._begin(kept)
+        history = torch.empty(self.first, 2, dtype=torch.float64)
+        everything = {**self._tensors(parts), "history": history}
+        check_tensors(self.state, everything)
+        with torch.no_grad():
+            for name, part in everything.items():
+                part.copy_(self.state.tensors[name])
+        lines = enumerate(history.tolist(), start=1)
+        self.history = [EpochRecord(i, None if math.isnan(loss) else loss, seconds) for i, (loss, seconds) in lines]
+        self._lines[: len(history)] = history[: len(self._lines)]
+        self._start -= self.history[-1].seconds if self.history else 0.0
 
     def judge(self, kept: Tensor, theta: Tensor | None = None) -> None:
         """Keep what this epoch has made, where it is better.
@@ -136,17 +196,47 @@ class Watch:
             loss = -self._held_out.log_likelihood(judged) / len(self._held_out.x)  # (P,)
         loss = torch.where(loss.isnan(), torch.inf, loss)
         if not hasattr(self, "best"):
-            self.best, self.loss = kept.detach().clone(), torch.full_like(loss, torch.inf)
-            self.at = torch.zeros(len(loss), dtype=torch.long, device=loss.device)
+            self._begin(kept)
         better = loss < self.loss if self.validation is not None else torch.ones_like(loss, dtype=torch.bool)
         shape = (-1, *(1 for _ in kept.shape[1:]))
         self.best = torch.where(better.reshape(shape), kept.detach(), self.best)
         self.loss = torch.where(better, loss, self.loss)
-        self.at = torch.where(better, len(self.history) + 1, self.at)
+        self.at = torch.where(better, min(len(self.history) + 1, self.n_epochs), self.at)
         self._average = float(loss.mean()) if self.validation is not None else None
 
-    def done(self) -> None:
-        """One epoch is done."""
+    def done(self, parts: Mapping[str, Tensor] | None = None) -> None:
+        """One epoch is done.
+
+        Args:
+            parts: what the next one needs, by name; only of trainings that can be gone on with.
+        """
         self.history.append(EpochRecord(len(self.history) + 1, self._average, time.monotonic() - self._start))
         if self.progress is not None:
             self.progress(len(self.history), self.n_epochs)
+        if self._observers and parts is not None:
+            self._tell(parts)
+
+    def settle(self, kept: Tensor, theta: Tensor | None = None) -> None:
+        """All epochs are done: without validation rows the last is kept; the arguments are those of `judge`."""
+        if self.validation is None:
+            self.judge(kept, theta)
+
+    def _begin(self, kept: Tensor) -> None:
+        """Nothing has been judged yet."""
+        self.best = kept.detach().clone()
+        self.loss = torch.full((len(kept),), torch.inf, dtype=torch.float64, device=kept.device)
+        self.at = torch.zeros(len(kept), dtype=torch.long, device=kept.device)
+
+    def _tell(self, parts: Mapping[str, Tensor]) -> None:
+        _, loss, seconds = self.history[-1]
+        n = len(self.history)
+        self._lines[n - 1] = math.nan if loss is None else loss, seconds
+        tensors = self._tensors(parts) | {"history": torch.from_numpy(self._lines[:n])}
+        state = TrainingState({k: tensor.detach() for k, tensor in tensors.items()}, n, self.seed, self.stage)
+        for observer in self._observers:
+            observer(state)
+
+    def _tensors(self, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """What the next epoch needs, and what has been kept so far."""
+        judged = {"best": self.best, "loss": self.loss, "at": self.at} if hasattr(self, "best") else {}
+        return {**parts, **judged}

@@ -10,6 +10,7 @@ noise are found in turn, the noise at the maximum of the approximation's own evi
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
@@ -32,6 +33,7 @@ from pmcnet.methods.extras.curvature import gaussian_at
 from pmcnet.methods.extras.library import require
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch
+from pmcnet.methods.training_state import TrainingObserver, TrainingState, refuse_state
 from pmcnet.rng import stream
 
 REASON = (
@@ -71,10 +73,18 @@ class LaplaceMethod(Trained):
             raise InputError("n_iterations, n_turns and n_kept must be at least 1.")
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Find the mode, draw; validation rows only tell the history."""
         require("laplace")
+        refuse_state("laplace", state)
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
             raise InputError(f"laplace needs a Gaussian prior; got {target.prior}. Use --prior gaussian or layer.")
         learned = isinstance(target.likelihood, LearnedGaussian)

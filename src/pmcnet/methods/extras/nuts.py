@@ -4,7 +4,7 @@ The chains run side by side as one batch. Each starts in the prior, tunes its st
 warms up, and keeps every draw after that. All work is on the CPU.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,6 +20,7 @@ from pmcnet.methods.extras.jax_density import log_density
 from pmcnet.methods.extras.library import require
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch
+from pmcnet.methods.training_state import TrainingObserver, TrainingState, refuse_state
 from pmcnet.rng import stream
 
 Array = NDArray[Any]
@@ -57,10 +58,18 @@ class NUTSMethod(Trained):
             raise InputError(f"acceptance must lie between 0 and 1; got {self.acceptance}. Use 0.8.")
 
     def fit(
-        self, target: BayesianTarget, *, seed: int, validation: Rows | None = None, progress: Progress | None = None
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
     ) -> Fit[EpochRecord]:
         """Run the chains; validation rows only tell the history."""
         require("nuts")
+        refuse_state("nuts", state)
         n_parts = -(-(self.n_warmup + self.n_draws) // _PER_PART)
         watch, parts, diverging = Watch(target, validation, n_parts, progress), [], []
         with _double_precision():
