@@ -19,8 +19,8 @@ from torch import Tensor
 from pmcnet import rng
 from pmcnet.ais import diagnostics, lineage
 from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
-from pmcnet.ais.comm import SERIAL, Communicator
-from pmcnet.ais.mixing import Mixer, Mixing, Tuning, agreed
+from pmcnet.ais.comm import SERIAL, Communicator, agreed
+from pmcnet.ais.mixing import Mixer, Mixing, Tuning
 from pmcnet.ais.moves import HMC, Move, gaussian_step
 from pmcnet.ais.path import Path, Points, Tempered, check_tempered
 from pmcnet.ais.preconditioners import Preconditioner, Score

@@ -8,6 +8,7 @@ process alike. So the answer does not depend on how many there are.
 from collections.abc import Sequence
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 
@@ -73,3 +74,8 @@ class Serial:
 
 
 SERIAL = Serial()
+
+
+def agreed(comm: Communicator, value: float) -> float:
+    """The first process's number."""
+    return float(comm.agreed(torch.tensor(value, dtype=torch.float64)))

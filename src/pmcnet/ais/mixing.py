@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pmcnet.ais.comm import Communicator
+from pmcnet.ais.comm import Communicator, agreed
 from pmcnet.ais.drift import Drift
 from pmcnet.ais.moves import Move
 from pmcnet.ais.path import Points
@@ -190,11 +190,6 @@ class Mixer:
             if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
                 break
         return points, tuning, n_gradients
-
-
-def agreed(comm: Communicator, value: float) -> float:
-    """The first process's number."""
-    return float(comm.agreed(torch.tensor(value, dtype=torch.float64)))
 
 
 def _per_particle(points: Points, sources: Sequence[Stream]) -> Tensor:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from pmcnet.ais import diagnostics
-from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.samples import Judged, WeightedSamples
@@ -102,7 +102,7 @@ def run(
         if keep == "last":
             steps.clear()
         steps.append((proposals, info.samples))
-        history.append(step_record(state, info, history, _seconds_since(start, comm)))
+        history.append(step_record(state, info, history, agreed(comm, time.monotonic() - start)))
         for observer in observers:
             observer(state, info)
         if min_ess is not None and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess:
@@ -113,10 +113,6 @@ def run(
             break
     steps = [(proposals, _of_all(samples, len(proposals.loc), comm)) for proposals, samples in steps]
     return Result(_kept(algorithm, target, steps, keep), state, tuple(history), stopped)
-
-
-def _seconds_since(start: float, comm: Communicator) -> float:
-    return float(comm.agreed(torch.tensor(time.monotonic() - start, dtype=torch.float64)))
 
 
 def _of_all(samples: WeightedSamples, n_proposals: int, comm: Communicator) -> WeightedSamples:

@@ -26,6 +26,7 @@ class AnnealedMethod:
         seed: int,
         observers: Iterable[Observer] = (),
         state: ais.AnnealedState | None = None,
+        comm: ais.Communicator = ais.SERIAL,
     ) -> Fit[ais.AnnealedRecord]:
         """Run, return the posterior.
 
@@ -34,6 +35,7 @@ class AnnealedMethod:
             seed: decides everything random.
             observers: called with (state, record) after each temperature.
             state: where to go on from; the history then begins there.
+            comm: shares the particles between processes.
         """
-        result = self.sampler.run(target, seed=seed, observers=observers, state=state)
+        result = self.sampler.run(target, seed=seed, observers=observers, state=state, comm=comm)
         return Fit(AnnealedPosterior.of(target, result), result.history)

@@ -54,6 +54,7 @@ class PMCMethod:
         observers: Iterable[Observer] = (),
         progress: Progress | None = None,
         state: ais.PMCState | None = None,
+        comm: ais.Communicator = ais.SERIAL,
     ) -> Fit[ais.StepRecord]:
         """Start, run, return the posterior.
 
@@ -64,12 +65,13 @@ class PMCMethod:
             observers: called with (state, info) after each step.
             progress: told after each epoch of the start.
             state: where to go on from, before the last step; the history then begins there.
+            comm: shares the proposals between processes.
         """
         if state is None:
-            loc = self.start(target, self.n_proposals, seed=seed, validation=validation, progress=progress)
+            loc = self.start(target, self.n_proposals, seed=seed, validation=validation, progress=progress, comm=comm)
             state = self.algorithm.init(loc, sigma=self.sigma, seed=seed)
         n_left = self.n_steps - state.step
-        result = ais.run(self.algorithm, target, state, n_steps=n_left, keep=self.keep, observers=observers)
+        result = ais.run(self.algorithm, target, state, n_steps=n_left, keep=self.keep, observers=observers, comm=comm)
         posterior = ParticlePosterior(target.network, target.likelihood, result.samples, target.memory)
         if self.weights == "equal":
             posterior = posterior.equally_weighted()

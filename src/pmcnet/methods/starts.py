@@ -5,10 +5,12 @@ The paper starts from the ADAM-MLE solution and does not say how M means come fr
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from torch import Tensor
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam, default_start
@@ -30,8 +32,12 @@ class Start(Protocol):
         progress: Progress | None = None,
         state: TrainingState | None = None,
         observers: Iterable[TrainingObserver] = (),
+        comm: Communicator = SERIAL,
     ) -> Tensor:
-        """Points (n, D) for the target; training goes on from the state, and tells observers after each epoch."""
+        """Points (n, D) for the target, the same in all processes.
+
+        Training goes on from the state, and tells observers after each epoch.
+        """
         ...
 
 
@@ -51,20 +57,16 @@ class Restarts:
         progress: Progress | None = None,
         state: TrainingState | None = None,
         observers: Iterable[TrainingObserver] = (),
+        comm: Communicator = SERIAL,
     ) -> Tensor:
         """The optimum of each run."""
         start = default_start(target, [stream(seed, 0, block) for block in range(n)])
-        found = self.adam.minimise(
-            target,
-            start,
-            seed=seed,
-            validation=validation,
-            progress=progress,
-            state=state,
-            observers=observers,
-            stage="start",
-        )
-        return found.theta
+        trained = partial(self.adam.minimise, target, seed=seed, validation=validation, progress=progress)
+        if comm.size > 1 and target.network.n_together == 1:  # networks that are trained one after another anyway
+            parts = [[trained(start[block]).theta] for block in comm.blocks(n)]
+            return comm.gather(n, parts)[0]
+        found = trained(start, state=state, observers=observers, stage="start")
+        return comm.agreed(found.theta)
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Jitter:
         progress: Progress | None = None,
         state: TrainingState | None = None,
         observers: Iterable[TrainingObserver] = (),
+        comm: Communicator = SERIAL,
     ) -> Tensor:
         """The optimum of one run with n different noises."""
         solution = self.solution
@@ -96,6 +99,7 @@ class Jitter:
             (solution,) = Restarts(self.adam)(
                 target, 1, seed=seed, validation=validation, progress=progress, state=state, observers=observers
             )
+            solution = comm.agreed(solution)
         noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.like)
         return solution.to(target.like) + self.scale * noise
 
@@ -116,6 +120,7 @@ class Given:
         progress: Progress | None = None,
         state: TrainingState | None = None,
         observers: Iterable[TrainingObserver] = (),
+        comm: Communicator = SERIAL,
     ) -> Tensor:
         """The points themselves."""
         if self.points.shape != (n, target.dim):

@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import torch
+
 from pmcnet.ais.annealed_result import AnnealedResult
 from pmcnet.ais.annealing import AnnealedPMC
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 
@@ -54,6 +57,7 @@ def evidence_prior(
     tolerance: float = 0.1,
     n_trials: int = 8,
     progress: Callable[[Trial], None] | None = None,
+    comm: Communicator = SERIAL,
 ) -> EvidenceSearch:
     """The scale of `target.prior`, whatever kind it is, with the largest evidence.
 
@@ -66,6 +70,7 @@ def evidence_prior(
         tolerance: a step in log sigma below this ends the search.
         n_trials: most trials.
         progress: told of each trial.
+        comm: shares each trial between processes.
     """
     if not 0 < low <= target.prior.sigma <= high:
         raise InputError(f"low <= sigma <= high must all be positive; got {low}, {target.prior.sigma}, {high}.")
@@ -75,8 +80,9 @@ def evidence_prior(
     sigma, converged = target.prior.sigma, False
     while len(found) < n_trials:
         trial_target = replace(target, prior=target.prior.rescaled(sigma))
-        result = sampler.run(trial_target, seed=seed)
-        found.append((trial_target, result, _trial(trial_target, result)))
+        result = sampler.run(trial_target, seed=seed, comm=comm)
+        trial = comm.agreed(torch.tensor(_trial(trial_target, result), dtype=torch.float64))
+        found.append((trial_target, result, Trial(*trial.tolist())))
         trials = [trial for _, _, trial in found]
         if progress is not None:
             progress(trials[-1])

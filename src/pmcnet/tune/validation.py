@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from torch import Tensor
 
+from pmcnet import ais
+from pmcnet.ais.comm import agreed
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import DivergedError
 from pmcnet.tune.golden import Search, golden_section
@@ -21,6 +23,7 @@ def validation_prior(
     high: float = 20.0,
     n_trials: int = 6,
     progress: Callable[[float, float], None] | None = None,
+    comm: ais.Communicator = ais.SERIAL,
 ) -> Search:
     """The scale of `target.prior` whose posterior predicts the validation rows best.
 
@@ -33,6 +36,7 @@ def validation_prior(
         high: largest scale tried.
         n_trials: about how many fits.
         progress: told the scale and the loss, -mean log p(y | x), of each trial.
+        comm: processes that search together, if `fit` is shared between them.
     """
 
     def loss(sigma: float) -> float:
@@ -41,6 +45,7 @@ def validation_prior(
             value = float(-found.mean() if weight is None else -(weight * found).sum() / weight.sum())
         except DivergedError:
             value = math.inf
+        value = agreed(comm, value)
         if progress is not None:
             progress(sigma, value)
         return value
