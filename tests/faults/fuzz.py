@@ -1,11 +1,13 @@
 """Damaged files by the thousand: each is refused by an `InputError`, or read; soon, and in bounded memory.
 
 PYTHONPATH=tests python -m faults.fuzz --count 10000             # of every reader
+PYTHONPATH=tests python -m faults.fuzz --count 10000 --json FILE   # with a summary
 PYTHONPATH=tests python -m faults.fuzz --readers model --only 123  # one case again, with its traceback
 """
 
 import argparse
 import faulthandler
+import json
 import resource
 import signal
 import sys
@@ -15,7 +17,8 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from operator import attrgetter
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -37,7 +40,8 @@ class Case(NamedTuple):
     outcome: str  # "refused", "read", or what was wrong
     told: str
     seconds: float
-    grown: int
+    grown: int  # bytes
+    peak: int  # bytes of the whole process
 
 
 class TooSlow(BaseException):
@@ -62,7 +66,7 @@ def fuzzed(name: str, numbers: Sequence[int], *, seed: int = 0, keep: Path | Non
 
 
 def _case(reader: Reader, path: Path, number: int) -> Case:
-    size, before, start = _size(path), _peak(), time.monotonic()
+    size, before, start = _size(path), _peak(afresh=True), time.monotonic()
     outcome, told = "read", ""
     try:
         with _limited(2 * MOST_SECONDS), warnings.catch_warnings():
@@ -72,14 +76,15 @@ def _case(reader: Reader, path: Path, number: int) -> Case:
         outcome, told = "refused", str(error)
     except (Exception, TooSlow) as error:
         outcome, told = type(error).__name__, traceback.format_exc()
-    seconds, grown = time.monotonic() - start, _peak() - before
+    seconds, peak = time.monotonic() - start, _peak()
+    grown = peak - before
     if outcome == "refused" and (len(told) > 2000 or not told.isprintable()):
         outcome = "unclear"
     if outcome in ("refused", "read") and seconds > MOST_SECONDS:
         outcome = "slow"
     if outcome in ("refused", "read") and grown > MOST_BYTES + MOST_TIMES * size:
         outcome = "large"
-    return Case(number, outcome, told, seconds, grown)
+    return Case(number, outcome, told, seconds, grown, peak)
 
 
 def _size(path: Path) -> int:
@@ -87,7 +92,11 @@ def _size(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _peak() -> int:
+def _peak(*, afresh: bool = False) -> int:
+    """Most bytes that were resident since the last call that counted afresh, where Linux lets one; else ever."""
+    if afresh:
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")
     return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
@@ -114,22 +123,27 @@ def main() -> int:
     parser.add_argument("--readers", nargs="+", default=list(REQUIRED), choices=list(READERS))
     parser.add_argument("--only", type=int, help="one case")
     parser.add_argument("--keep", type=Path, help="a folder for the files of the last case")
+    parser.add_argument("--json", type=Path, help="a file for the summary")
     given = parser.parse_args()
     numbers = range(given.count) if given.only is None else [given.only]
-    wrong = 0
-    for name in given.readers:
-        wrong += _report(name, numbers, given)
-    return 1 if wrong else 0
+    found = {name: _report(name, numbers, given) for name in given.readers}
+    if given.json:
+        given.json.write_text(json.dumps({"seed": given.seed, "readers": found}, indent=1) + "\n", encoding="utf-8")
+    return 1 if any(one["wrong"] for one in found.values()) else 0
 
 
-def _report(name: str, numbers: Sequence[int], given: argparse.Namespace) -> int:
+def _report(name: str, numbers: Sequence[int], given: argparse.Namespace) -> dict[str, Any]:
+    """Read them all, print what was wrong and a summary, and return the summary."""
     outcomes: Counter[str] = Counter()
     shown: Counter[str] = Counter()
-    start, slowest, largest = time.monotonic(), 0.0, 0
+    slowest = largest = highest = Case(-1, "", "", 0.0, -1, 0)
+    start = time.monotonic()
     for case in fuzzed(name, numbers, seed=given.seed, keep=given.keep):
         faulthandler.dump_traceback_later(60, exit=True)  # code that no signal interrupts
         outcomes[case.outcome] += 1
-        slowest, largest = max(slowest, case.seconds), max(largest, case.grown)
+        slowest = max(slowest, case, key=attrgetter("seconds"))
+        largest = max(largest, case, key=attrgetter("grown"))
+        highest = max(highest, case, key=attrgetter("peak"))
         last = case.told.strip().splitlines()[-1:] or [""]
         key = f"{case.outcome} {last[0][:80]}"
         if given.only is not None or (case.outcome not in ("refused", "read") and not shown[key]):
@@ -141,10 +155,20 @@ def _report(name: str, numbers: Sequence[int], given: argparse.Namespace) -> int
     told = ", ".join(f"{outcome} {count}" for outcome, count in outcomes.most_common())
     seconds = time.monotonic() - start
     sys.stdout.write(
-        f"{name}: {outcomes.total()} files in {seconds:.0f} s: {told}; slowest {slowest:.2f} s, "
-        f"grown by {largest / 2**20:.0f} MiB at most\n"
+        f"{name}: {outcomes.total()} files in {seconds:.0f} s: {told}; slowest {slowest.seconds:.2f} s "
+        f"({slowest.number}), grown by {largest.grown / 2**20:.0f} MiB at most ({largest.number}), "
+        f"peak {highest.peak / 2**20:.0f} MiB\n"
     )
-    return outcomes.total() - outcomes["refused"] - outcomes["read"]
+    sys.stdout.flush()
+    return {
+        "n_files": outcomes.total(),
+        "seconds": round(seconds, 1),
+        "outcomes": dict(outcomes.most_common()),
+        "wrong": outcomes.total() - outcomes["refused"] - outcomes["read"],
+        "slowest": {"number": slowest.number, "seconds": round(slowest.seconds, 3)},
+        "grown_most": {"number": largest.number, "bytes": largest.grown},
+        "peak_bytes": highest.peak,
+    }
 
 
 if __name__ == "__main__":
