@@ -16,13 +16,13 @@ from pmcnet.bnn import (
     LearnedGaussian,
     ParticlePosterior,
 )
-from pmcnet.bnn.mixture import mixture_quantile, standard_quantile
+from pmcnet.bnn.mixture import mixture_quantile, standard_quantiles
 from pmcnet.errors import InputError
 
 
 def quantiles(mean, deviation, weight, level):
     standard = Gaussian(1.0)
-    zs = [standard_quantile(float(p), standard) for p in level]
+    zs = standard_quantiles([float(p) for p in level], standard)
     return torch.stack(
         [mixture_quantile(mean, deviation, weight, float(p), z, standard) for p, z in zip(level, zs, strict=True)]
     )

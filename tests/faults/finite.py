@@ -4,18 +4,18 @@ import numpy as np
 
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 
-PMC = {"n_proposals": 3, "n_draws": 6, "n_steps": 2, "n_epochs": 4}
+PMC = {"n_proposals": 3, "n_draws": 6, "n_steps": 2, "n_epochs": 2}
 METHODS = {
     "annealed": {"n_particles": 8, "ess_fraction": 0.1},
     "pmcnet": PMC,
     "pmcnet-light": PMC,
-    "adam-map": {"n_epochs": 4},
+    "adam-map": {"n_epochs": 2},
     "sgld": {"n_epochs": 4, "n_kept": 4},
     "bbp": {"n_epochs": 4, "n_kept": 4},
     "mc-dropout": {"n_epochs": 4, "n_passes": 4},
-    "sae": {"n_epochs": 4, "n_next_epochs": 1, "n_chains": 2, "n_members": 2},
+    "sae": {"n_epochs": 2, "n_next_epochs": 1, "n_chains": 2, "n_members": 2},
 }
-LEVELS = [1e-6, 0.01, 0.5, 0.99, 1 - 1e-6]
+LEVELS = [1e-6, 0.5, 1 - 1e-6]
 
 
 def estimator(kind, method, options=None, **settings):
@@ -26,11 +26,11 @@ def estimator(kind, method, options=None, **settings):
 
 def check(model, x, y, *far):
     """Assert that everything that can be asked of the model about these rows is finite."""
-    for rows in (x, *far):
-        (_regressed if isinstance(model, PMCNetRegressor) else _classified)(model, rows)
-        for part in model.uncertainty(rows):
-            assert np.isfinite(part).all()
-            assert (part >= 0).all()
+    rows = np.concatenate([np.asarray(x), *far]) if far else x
+    (_regressed if isinstance(model, PMCNetRegressor) else _classified)(model, rows)
+    for part in model.uncertainty(rows):
+        assert np.isfinite(part).all()
+        assert (part >= 0).all()
     assert np.isfinite(model.score(x, y))
     assert model.verdict_.status in ("trustworthy", "doubtful", "degenerate")
     assert "nan" not in model.verdict_.reason

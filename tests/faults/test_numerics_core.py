@@ -20,7 +20,7 @@ from pmcnet.bnn import (
     ParticlePosterior,
     Population,
 )
-from pmcnet.bnn.mixture import mixture_quantile, standard_quantile
+from pmcnet.bnn.mixture import mixture_quantile, standard_quantiles
 from pmcnet.errors import DegenerateWeightsError, DivergedError, InputError, TargetError
 from pmcnet.methods import AnnealedMethod, PMCMethod
 from pmcnet.methods.registry import TRAINED
@@ -197,7 +197,8 @@ def test_quantiles_of_narrow_components_far_apart(size, dtype):
     weight, standard = torch.tensor([0.02, 0.96, 0.02], dtype=dtype), Gaussian(1.0)
     levels = [1e-6, 0.01, 0.025, 0.3, 0.975, 0.99]
     found = [
-        float(mixture_quantile(mean, deviation, weight, p, standard_quantile(p, standard), standard)) for p in levels
+        float(mixture_quantile(mean, deviation, weight, p, z, standard))
+        for p, z in zip(levels, standard_quantiles(levels, standard), strict=True)
     ]
     assert found == sorted(found)
     for level, q in zip(levels, found, strict=True):

@@ -1,5 +1,6 @@
 """Quantiles of a mixture of shifted and scaled copies of one distribution, by inverting its distribution function."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -31,18 +32,20 @@ class Standard(Protocol):
         ...
 
 
-def standard_quantile(level: float, standard: Standard) -> float:
-    """The z with F(z) = level, by bisection."""
-    low, high = -1.0, 1.0
-    while float(standard.cdf(torch.tensor(low, dtype=torch.float64))) > level:
-        low *= 2
-    while float(standard.cdf(torch.tensor(high, dtype=torch.float64))) < level:
-        high *= 2
+def standard_quantiles(levels: Sequence[float], standard: Standard) -> list[float]:
+    """The z with F(z) = level for each level, by bisection of them all together."""
+    level = torch.tensor(levels, dtype=torch.float64)  # (Q,)
+    low, high = -torch.ones_like(level), torch.ones_like(level)
+    while bool((above := standard.cdf(low) > level).any()):
+        low = torch.where(above, 2 * low, low)
+    while bool((below := standard.cdf(high) < level).any()):
+        high = torch.where(below, 2 * high, high)
     for _ in range(MOST_STEPS):
         middle = 0.5 * (low + high)
-        below = float(standard.cdf(torch.tensor(middle, dtype=torch.float64))) < level
-        low, high = (middle, high) if below else (low, middle)
-    return 0.5 * (low + high)
+        below = standard.cdf(middle) < level
+        low, high = torch.where(below, middle, low), torch.where(below, high, middle)
+    found: list[float] = (0.5 * (low + high)).tolist()
+    return found
 
 
 def mixture_quantile(

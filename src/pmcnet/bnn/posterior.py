@@ -13,7 +13,7 @@ from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood, Regression
-from pmcnet.bnn.mixture import mixture_quantile, standard_quantile
+from pmcnet.bnn.mixture import mixture_quantile, standard_quantiles
 from pmcnet.bnn.network import Network
 from pmcnet.bnn.overflow import refuse_diverged, refuse_overflow
 from pmcnet.bnn.target import BayesianTarget
@@ -154,7 +154,7 @@ class ParticlePosterior(Judged):
         networks, weight = self.theta[alive], weight[alive]
         variance = likelihood.noise_variance(networks[:, self.network.layout.dim :])  # (J,)
         deviation, light = variance.sqrt()[:, None], weight.to(x.dtype)
-        levels = [(p, standard_quantile(p, likelihood)) for p in probabilities]
+        levels = list(zip(probabilities, standard_quantiles(probabilities, likelihood), strict=True))
         n_rows = max(1, self.memory // (8 * 8 * len(networks)))
         parts = []
         for rows in torch.split(x, min(n_rows, self._n_rows)):
