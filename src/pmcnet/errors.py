@@ -30,4 +30,12 @@ class ProcessLostError(PMCNetError, RuntimeError):
 
 
 class RunInterrupted(PMCNetError):
-    """A run was stopped from outside; the text says how to go on."""
+    """A run was stopped from outside, by the signal of that number; the text says how to go on."""
+
+    def __init__(self, text: str, signal: int = 2) -> None:
+        super().__init__(text)
+        self.signal = signal
+
+
+class RunFailed(PMCNetError):
+    """A run could not write its files; the text says how to go on."""

@@ -8,8 +8,12 @@ import pytest
 
 from pmcnet.ais import StepRecord
 from pmcnet.errors import InputError
-from pmcnet.runs.folder import RunFolder, read_json, read_lines, write_text
+from pmcnet.runs.folder import RunFolder, first_lines, read_json, write_text
 from pmcnet.runs.settings import RunSettings, read_config
+
+
+def _lines(path):
+    return first_lines(path, 2)
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def test_link_in_the_place_of_the_temporary_file_is_not_followed(run, tmp_path):
     assert (run / "config.toml").read_text() == "x = 1"
 
 
-@pytest.mark.parametrize("read", [read_json, read_lines, read_config])
+@pytest.mark.parametrize("read", [read_json, _lines, read_config])
 def test_pipe_and_device_are_refused_at_once(tmp_path, read):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", "/dev/zero", tmp_path):
@@ -54,7 +58,7 @@ def test_pipe_and_device_are_refused_at_once(tmp_path, read):
 @pytest.mark.parametrize("text", ["[" * 100_000, "NaN", "1e999", "9" * 5000, "\xff"])
 def test_json_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "a.json").write_bytes(text.encode("latin-1"))
-    for read in (read_json, read_lines):
+    for read in (read_json, _lines):
         with pytest.raises(InputError, match="cannot be read"):
             read(tmp_path / "a.json")
 
@@ -64,16 +68,16 @@ def test_line_that_is_no_step_is_named(tmp_path, line):
     step = json.dumps(dict.fromkeys(StepRecord._fields, 1))
     (tmp_path / "a").write_text(f"{step}\n{line}\n")
     with pytest.raises(InputError, match=r"line 2 of .* is no step"):
-        read_lines(tmp_path / "a")
+        _lines(tmp_path / "a")
     (tmp_path / "a").write_text(f"{step}\n{step.replace('1', 'null', 1)}\n")
-    assert len(read_lines(tmp_path / "a")) == 2
+    assert len(_lines(tmp_path / "a")) == 2
 
 
 @pytest.mark.parametrize("value", [None, 0, -1, "x"])
 def test_step_that_the_next_cannot_be_pooled_with_is_named(tmp_path, value):
     (tmp_path / "a").write_text(json.dumps(dict.fromkeys(StepRecord._fields, 1) | {"pooled_ess": value}))
     with pytest.raises(InputError, match="is no step of a run that can go on"):
-        read_lines(tmp_path / "a")
+        _lines(tmp_path / "a")
 
 
 def test_name_that_is_too_long_is_free(tmp_path):

@@ -1,6 +1,7 @@
-"""How commands fail: one sentence on standard error; 2 for bad input, 1 for a failure inside, 130 when interrupted."""
+"""How commands fail: a sentence on standard error; 2 for bad input, 1 for a failure inside, 130 and 143 for signals."""
 
 import traceback
+from signal import SIGTERM
 from typing import Any
 
 import click
@@ -18,6 +19,12 @@ class Stopped(click.ClickException):
     """Ctrl-C."""
 
     exit_code = 130
+
+
+class Terminated(click.ClickException):
+    """SIGTERM."""
+
+    exit_code = 143
 
 
 class Commands(click.Group):
@@ -51,7 +58,7 @@ class Commands(click.Group):
 def _plain(error: Exception) -> click.ClickException:
     """The sentence and exit code of an error."""
     if isinstance(error, RunInterrupted):
-        return Stopped(str(error))
+        return (Terminated if error.signal == SIGTERM else Stopped)(str(error))
     if isinstance(error, InputError):
         return Refused(str(error))
     if isinstance(error, PMCNetError):

@@ -1,7 +1,7 @@
 """One fit: the prior's scale, then the posterior, by the planned method."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +13,9 @@ from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
 from pmcnet.methods import AnnealedMethod, Given, PMCMethod
+from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.training import Trained
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 
 PriorStd = float | Literal["auto", "evidence", "validation"]
 Rows = tuple[Tensor, Tensor]
@@ -31,9 +33,15 @@ class Companion:
     def stage(self, text: str) -> None:
         """A new part of the work begins."""
 
-    def settled(self, plan: Plan, prior_std: float) -> ais.State | None:
-        """Method and prior are known and sampling begins: from nothing, or from the state returned."""
+    def planned(self, plan: Plan) -> None:
+        """The method is known, with its settings."""
+
+    def resumed(self) -> AnyState | None:
+        """The state to go on from, where there is one."""
         return None
+
+    def settled(self, plan: Plan, prior_std: float) -> None:
+        """The prior is known too, and sampling or training begins."""
 
     def annealed(self, state: ais.AnnealedState, record: ais.AnnealedRecord) -> None:
         """One temperature is done."""
@@ -42,7 +50,11 @@ class Companion:
         """One step is done."""
 
     def epoch(self, done: int, total: int) -> None:
-        """One epoch of a start is done."""
+        """One epoch is done."""
+
+    def observers(self) -> Sequence[TrainingObserver]:
+        """Who is shown the state of a training after each epoch."""
+        return ()
 
 
 class Outcome(NamedTuple):
@@ -82,6 +94,7 @@ class Fitting:
     def run(self, target: BayesianTarget) -> Outcome:
         """Fit."""
         method = self.plan.options.method(self.plan.name)
+        self.companion.planned(self.plan)
         if isinstance(method, AnnealedMethod):
             return self._annealed(method, target)
         if isinstance(method, Trained):
@@ -101,9 +114,10 @@ class Fitting:
             target, trials, seconds = self._validated(
                 target, training, validation, counts, lambda t: fit(t, seed=self.seed).posterior
             )
-        state = self.companion.settled(self.plan, target.prior.sigma)
+        state = self.companion.resumed()
         if not isinstance(state, ais.AnnealedState | None):
-            raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
+            raise self._of_another_method(state)
+        self.companion.settled(self.plan, target.prior.sigma)
         self.companion.stage(f"annealing {method.sampler.n_particles} networks")
         fitted = method.fit(target, seed=self.seed, observers=[self.companion.annealed], state=state)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
@@ -126,11 +140,12 @@ class Fitting:
         training, validation, counts = target, None, None
         if len(target.x) >= LEAST_VALIDATED:
             training, validation, counts = self._held_out(target)
-        self.companion.stage(f"training {method.n_proposals} networks to start from")
-        loc = method.start(
-            training, method.n_proposals, seed=self.seed, validation=validation, progress=self.companion.epoch
-        )
-        started = replace(method, start=Given(loc))
+        state = self.companion.resumed()
+        if not isinstance(state, ais.PMCState | TrainingState | None):
+            raise self._of_another_method(state)
+        started = method
+        if not isinstance(state, ais.PMCState):
+            started, state = replace(method, start=self._start(method, training, validation, state)), None
         if self.prior_std == "validation" and validation is None:
             raise InputError(
                 f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got {len(target.x)}. "
@@ -141,12 +156,26 @@ class Fitting:
             training, trials, seconds = self._validated(
                 training, training, validation, counts, lambda t: shorter.fit(t, seed=self.seed).posterior
             )
-        state = self.companion.settled(self.plan, training.prior.sigma)
-        if not isinstance(state, ais.PMCState | None):
-            raise InputError(f"the checkpoint holds a {type(state).__name__}, not one of {self.plan.name}.")
+        self.companion.settled(self.plan, training.prior.sigma)
         self.companion.stage(f"{method.n_steps} steps of {self.plan.name}")
         fitted = started.fit(training, seed=self.seed, observers=[self.companion.stepped], state=state)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials, seconds)
+
+    def _start(
+        self, method: PMCMethod, training: BayesianTarget, validation: Rows | None, state: TrainingState | None
+    ) -> Given:
+        """The networks that the proposals begin at."""
+        self.companion.stage(f"training {method.n_proposals} networks to start from")
+        loc = method.start(
+            training,
+            method.n_proposals,
+            seed=self.seed,
+            validation=validation,
+            progress=self.companion.epoch,
+            state=state,
+            observers=self.companion.observers(),
+        )
+        return Given(loc)
 
     def _trained(self, method: Trained, target: BayesianTarget) -> Outcome:
         """Train; the prior's scale on validation rows, which methods that need none then get for training."""
@@ -161,6 +190,9 @@ class Fitting:
                 target, training, rows, counts, lambda t: method.fit(t, seed=self.seed, validation=rows).posterior
             )
             training = replace(training, prior=target.prior)
+        state = self.companion.resumed()
+        if not isinstance(state, TrainingState | None):
+            raise self._of_another_method(state)
         self.companion.settled(self.plan, target.prior.sigma)
         self.companion.stage(f"training by {self.plan.name}")
         chosen = training if method.needs_validation else target
@@ -169,8 +201,15 @@ class Fitting:
             seed=self.seed,
             validation=validation if method.needs_validation else None,
             progress=self.companion.epoch,
+            state=state,
+            observers=self.companion.observers(),
         )
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
+
+    def _of_another_method(self, state: AnyState) -> InputError:
+        return InputError(
+            f"the checkpoint holds a {type(state).__name__}, which {self.plan.name} cannot go on from. Fit again."
+        )
 
     def _refuse_evidence(self) -> None:
         if self.prior_std == "evidence":

@@ -40,6 +40,7 @@ from pmcnet.estimators.model_tensors import BUFFER, TENSORS_NAME, check_networks
 from pmcnet.estimators.plain import labels_from_plain, labels_to_plain, plain
 from pmcnet.estimators.planning import resolve_device
 from pmcnet.files.reading import parse_json, read_file, told
+from pmcnet.files.writing import sync, write_whole
 
 if TYPE_CHECKING:
     from pmcnet.estimators.base import PMCNetEstimator
@@ -64,7 +65,7 @@ E = TypeVar("E", bound="PMCNetEstimator")
 
 def save(model: "PMCNetEstimator", path: str | Path) -> Path:
     """Write a fitted model; an older model at the same path is replaced, anything else there is left alone."""
-    from safetensors.torch import save_file
+    from safetensors.torch import save as save_tensors
 
     path = Path(path)
     if path.exists() and not (path / JSON_NAME).is_file():
@@ -80,13 +81,13 @@ def save(model: "PMCNetEstimator", path: str | Path) -> Path:
         tensors |= {f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()}
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
-        save_file(tensors, folder / TENSORS_NAME)
+        content = save_tensors(tensors)
+        write_whole(folder / TENSORS_NAME, content)
         record = _record(model, tensors)
-        with (folder / TENSORS_NAME).open("rb") as file:
-            record["tensors"]["sha256"] = hashlib.file_digest(file, "sha256").hexdigest()
+        record["tensors"]["sha256"] = hashlib.sha256(content).hexdigest()
         record["fingerprint"] = fingerprint(record)
         text = json.dumps(record, indent=1, allow_nan=False)
-        (folder / JSON_NAME).write_text(text + "\n", encoding="utf-8")
+        write_whole(folder / JSON_NAME, f"{text}\n".encode())
         folder.chmod(0o755)
         _put(folder, path)
     except BaseException:
@@ -104,6 +105,7 @@ def _put(folder: Path, path: Path) -> None:
         shutil.rmtree(old)
     else:
         os.replace(folder, path)
+    sync(path.parent)
 
 
 def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:

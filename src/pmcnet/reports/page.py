@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pmcnet.errors import InputError
+from pmcnet.files.writing import sync
 from pmcnet.reports import comparison, pictures, sections
 from pmcnet.reports.markup import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
@@ -108,6 +109,7 @@ def _replace(path: Path, content: bytes) -> None:
     part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(4)}.part")
     try:
         part.write_bytes(content)
+        sync(part)
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

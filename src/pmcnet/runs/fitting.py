@@ -1,28 +1,37 @@
 """One run from settings to a finished folder, and going on with one that was interrupted."""
 
-import json
 import platform
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGINT
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pmcnet import __version__, ais
-from pmcnet.errors import InputError, RunInterrupted
-from pmcnet.estimators.plain import plain
+from pmcnet import __version__
+from pmcnet.errors import InputError, RunFailed, RunInterrupted
 from pmcnet.estimators.planning import Plan, resolve_device
 from pmcnet.estimators.showing import Shown
+from pmcnet.files.reading import told as said
+from pmcnet.methods.checkpoint import AnyState
+from pmcnet.methods.training_state import TrainingState
 from pmcnet.runs.building import unfitted
+from pmcnet.runs.checkpoints import Problem
 from pmcnet.runs.companion import RunCompanion
-from pmcnet.runs.folder import RunFolder, read_lines, write_json, write_text
+from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, write_text
+from pmcnet.runs.lock import locked
 from pmcnet.runs.predicting import predicted_columns, written
 from pmcnet.runs.preparing import Prepared, prepare
+from pmcnet.runs.problem import problem
 from pmcnet.runs.record import metrics_record, report_record
 from pmcnet.runs.scoring import COVERAGE, Model, Record, Scored, score
 from pmcnet.runs.settings import RunSettings, config_text, read_config
+from pmcnet.runs.stopping import Stopping
 
+PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
 _CHOSEN = ("method_reason", "asked_method", "asked_prior_std")  # in [provenance]
 
 
@@ -33,6 +42,15 @@ class Finished(NamedTuple):
     model: Model
     metrics: Record
     report: Record
+
+
+class _Begun(NamedTuple):
+    """What is there of a run: notes on how its method was chosen, a state, its history's lines, and a remark."""
+
+    told: dict[str, Any]
+    state: AnyState | None = None
+    lines: tuple[Record, ...] = ()
+    remark: str = ""
 
 
 def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str | None = None) -> Finished:
@@ -52,14 +70,21 @@ def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str 
         )
     model = unfitted(prepared.settings, prepared.task)
     folder = RunFolder.create(out)
-    try:
-        return _run(model, prepared, folder, shown, None, {})
-    except RunInterrupted:
-        raise
-    except BaseException as error:
-        if isinstance(error, InputError) or not folder.history.is_file():
-            folder.discard()
-        raise
+    with locked(folder.path):
+        RunFolder.create(out)  # again: another process may have been faster
+        try:
+            with _writing(folder):
+                return _run(model, prepared, folder, shown, _Begun(told={}))
+        except RunInterrupted:
+            raise
+        except RunFailed:
+            if not folder.config.is_file():
+                folder.discard()
+            raise
+        except BaseException as error:
+            if isinstance(error, InputError) or not (folder.history.is_file() or folder.checkpoints.exist()):
+                folder.discard()
+            raise
 
 
 def resume_run(path: Path, *, shown: Shown) -> Finished:
@@ -67,67 +92,85 @@ def resume_run(path: Path, *, shown: Shown) -> Finished:
     folder = RunFolder.open(path)
     if folder.metrics.is_file():
         raise InputError(f"{path} is finished; there is nothing to resume. See `pmcnet diagnose {path}`.")
-    config = read_config(folder.config)
-    provenance = config.pop("provenance", {})
-    settings = RunSettings.of(config)
-    prepared = prepare(settings)
-    if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
-        raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
-    model, state = unfitted(settings, prepared.task), None
-    if folder.checkpoint.is_file():
-        state = ais.load_state(folder.checkpoint, resolve_device(settings.device))
-        _truncate(folder.history, state.step)
-    else:
+    with _writing(folder), locked(path):
+        config = read_config(folder.config)
+        provenance = config.pop("provenance", {})
+        settings = RunSettings.of(config)
+        prepared = prepare(settings)
+        if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
+            raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
+        model = unfitted(settings, prepared.task)
+        found = folder.checkpoints.load(problem(prepared, settings), resolve_device(settings.device))
+        begun = _Begun(told={key: provenance[key] for key in _CHOSEN if provenance.get(key)})
+        if found is not None:
+            n_steps = 0 if isinstance(found.state, TrainingState) else found.state.step
+            begun = _Begun(begun.told, found.state, tuple(first_lines(folder.history, n_steps)), found.remark)
+        folder.clear()
         folder.history.unlink(missing_ok=True)
-    told = {key: provenance[key] for key in _CHOSEN if provenance.get(key)}
-    return _run(model, prepared, folder, shown, state, told)
+        if begun.lines:
+            write_text(folder.history, lines_text(begun.lines))
+        return _run(model, prepared, folder, shown, begun)
 
 
-def _truncate(history: Path, n_steps: int) -> None:
-    """Keep the lines of the steps that the checkpoint knows."""
-    if history.is_file():
-        lines = history.read_text(encoding="utf-8").splitlines()[:n_steps]
-        write_text(history, "".join(line + "\n" for line in lines))
+@contextmanager
+def _writing(folder: RunFolder) -> Iterator[None]:
+    """Errors of the file system as sentences that say how to go on."""
+    try:
+        yield
+    except OSError as error:
+        raise RunFailed(_stuck(folder, error)) from error
 
 
-def _run(
-    model: Model,
-    prepared: Prepared,
-    folder: RunFolder,
-    shown: Shown,
-    state: ais.State | None,
-    told: dict[str, Any],
-) -> Finished:
-    """Fit, score and write; `told` is what an interrupted run noted of how its method was chosen."""
+def _stuck(folder: RunFolder, error: OSError) -> str:
+    why = error.strerror or said(error)
+    if not folder.path.is_dir():
+        return f"{folder.path} is gone: it was moved or removed while the run wrote to it. Put it back, or fit again."
+    if not folder.config.is_file():
+        return f"{folder.path} cannot be written to ({why}). Make room, or choose another --out, and fit again."
+    what = error.filename or folder.path
+    return (
+        f"{what} could not be written ({why}), so the run has stopped. Make room there, or give back the right to "
+        f"write, and go on with: pmcnet resume {folder.path}"
+    )
+
+
+def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begun: _Begun) -> Finished:
+    """Fit, score and write."""
     asked = prepared.settings
     settled = [asked]
 
-    def when_settled(plan: Plan, prior_std: float) -> None:
-        device = resolve_device(asked.device).type
-        settled[0] = replace(
-            asked, method=plan.name, method_options=dict(vars(plan.options)), prior_std=prior_std, device=device
-        )
-        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked) | told))
+    def settle(plan: Plan, prior_std: float | None) -> Problem:
+        device, found = resolve_device(asked.device).type, prior_std is not None
+        settled[0] = replace(asked, method=plan.name, method_options=dict(vars(plan.options)), device=device)
+        if prior_std is not None:
+            settled[0] = replace(settled[0], prior_std=prior_std)
+        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.told))
+        return problem(prepared, settled[0], with_prior=found)
 
-    for remark in prepared.remarks:
+    for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
         shown.stage(remark)
-    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked) | told))
+    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked) | begun.told))
     start = time.monotonic()
-    companion = RunCompanion(folder, shown, when_settled, state)
-    model._companion = companion
-    try:
-        model.fit(prepared.x_train, prepared.y_train)
-        seconds = time.monotonic() - start
-        companion.save()
-        model.method_reason_ = told.get("method_reason", model.method_reason_)
-        if state is not None:
-            model.history_ = read_lines(folder.history)
-        return _finish(model, prepared, settled[0], folder, seconds)
-    except KeyboardInterrupt as error:
-        saved = "A checkpoint was saved" if companion.save() else "The settings were saved"
-        raise RunInterrupted(f"interrupted. {saved}; go on with: pmcnet resume {folder.path}") from error
-    finally:
-        model._companion = None
+    with Stopping(lambda: shown.stage(PATIENCE)) as stop:
+        companion = RunCompanion(folder, shown, stop, settle, begun.state, begun.lines)
+        model._companion = companion
+        try:
+            model.fit(prepared.x_train, prepared.y_train)
+            seconds = time.monotonic() - start
+            companion.save()
+            stop.check(stepping=False)
+            model.method_reason_ = begun.told.get("method_reason", model.method_reason_)
+            if begun.lines:
+                model.history_ = companion.lines
+            return _finish(model, prepared, settled[0], folder, seconds)
+        except KeyboardInterrupt as error:
+            if not stop.at_once:
+                companion.save()
+            kept = "A checkpoint was saved" if folder.checkpoints.exist() else "The settings were saved"
+            text = f"interrupted. {kept}; go on with: pmcnet resume {folder.path}"
+            raise RunInterrupted(text, stop.number or SIGINT) from error
+        finally:
+            model._companion = None
 
 
 def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float) -> Finished:
@@ -142,7 +185,7 @@ def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: Run
     metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
     rows = (prepared.test_rows + 1).tolist()
     report = report_record(model, settings, metrics, scored, n_train=len(prepared.y_train), rows=rows)
-    write_text(folder.history, "".join(json.dumps(plain(line)) + "\n" for line in model.history_))
+    write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)
     write_json(folder.metrics, metrics)

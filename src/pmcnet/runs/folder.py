@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +11,13 @@ from typing import Any
 
 from pmcnet.data.spreadsheets import guarded_csv
 from pmcnet.errors import InputError
+from pmcnet.estimators.plain import plain
 from pmcnet.files.reading import leads_inside, parse_json, read_file, told
+from pmcnet.files.writing import write_whole
+from pmcnet.runs.checkpoints import Checkpoints
+from pmcnet.runs.lock import NAME as LOCK
 
+CONFIG = "config.toml"
 MOST_JSON = 1 << 27
 """Bytes of a run's JSON beyond which it is refused unread."""
 
@@ -29,7 +34,7 @@ class RunFolder:
         """A new folder; one that exists already and is not empty is refused."""
         made: tuple[Path, ...] = ()
         try:
-            if path.exists() and (not path.is_dir() or any(path.iterdir())):
+            if path.exists() and (not path.is_dir() or not _is_empty(path)):
                 raise InputError(f"{path} exists already. Choose another --out, or remove it.")
             made = tuple(place for place in (path, *path.parents) if not place.exists())
             path.mkdir(parents=True, exist_ok=True)
@@ -50,7 +55,7 @@ class RunFolder:
         if not folder.config.is_file():
             raise InputError(f"{path} is no run: it has no config.toml. Give a folder that `pmcnet fit` wrote.")
         places = (folder.model, folder.metrics, folder.report_data, folder.report, folder.predictions, folder.history)
-        for place in (folder.config, *places, folder.checkpoint):
+        for place in (folder.config, *places, folder.checkpoint, folder.checkpoints.previous):
             if not leads_inside(place, path):
                 raise InputError(f"{place} is a link that leads out of the run. Copy the file itself there.")
         return folder
@@ -66,7 +71,7 @@ class RunFolder:
     @property
     def config(self) -> Path:
         """Every setting."""
-        return self.path / "config.toml"
+        return self.path / CONFIG
 
     @property
     def model(self) -> Path:
@@ -99,15 +104,38 @@ class RunFolder:
         return self.path / "history.jsonl"
 
     @property
-    def checkpoint(self) -> Path:
+    def checkpoints(self) -> Checkpoints:
         """Where an interrupted run goes on from."""
-        return self.path / "checkpoint" / "state.safetensors"
+        return Checkpoints(self.path / "checkpoint")
+
+    @property
+    def checkpoint(self) -> Path:
+        """The latest of them."""
+        return self.checkpoints.latest
+
+    def clear(self) -> None:
+        """Remove what a process that was killed had begun to write, or was about to remove."""
+        for item in self.path.glob(".*"):
+            if item.name != LOCK:
+                _remove(item)
+        for item in self.checkpoint.parent.glob(".*"):
+            _remove(item)
 
     def discard(self) -> None:
         """Undo `create`: remove what was written into the folder, and the folders that were made for it."""
-        for item in self.path.iterdir():
-            shutil.rmtree(item) if item.is_dir() else item.unlink()
+        with suppress(OSError):  # someone has removed the folder, or it cannot be written to
+            for item in self.path.iterdir():
+                _remove(item)
         _remove_empty(self.made)
+
+
+def _is_empty(folder: Path) -> bool:
+    """Whether there is nothing in it but what a run leaves that was killed before its first file was whole."""
+    return all(item.name in (LOCK, f".{CONFIG}.part") for item in folder.iterdir())
+
+
+def _remove(item: Path) -> None:
+    shutil.rmtree(item) if item.is_dir() and not item.is_symlink() else item.unlink()
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
@@ -117,11 +145,8 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole: to a temporary name first; texts in a CSV file that a spreadsheet would run are quoted."""
-    temporary = path.with_name(f".{path.name}.part")
-    temporary.unlink(missing_ok=True)  # a link would be followed
-    temporary.write_text(guarded_csv(text) if path.suffix == ".csv" else text, encoding="utf-8")
-    os.replace(temporary, path)
+    """Write a file whole or not at all; texts in a CSV file that a spreadsheet would run are quoted."""
+    write_whole(path, (guarded_csv(text) if path.suffix == ".csv" else text).encode("utf-8"))
 
 
 def write_json(path: Path, record: Mapping[str, Any]) -> None:
@@ -141,16 +166,28 @@ def read_json(path: Path) -> Any:
         raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Read the steps of a run, one JSON object per line, or say what is wrong with the file."""
+def first_lines(path: Path, n_steps: int) -> list[dict[str, Any]]:
+    """The first steps of a history, one JSON object per line, or an error that says what is wrong with the file.
+
+    A run that was killed may have left more, and the last of them torn; what lies behind those steps is not looked at.
+    """
+    if not n_steps:
+        return []
     try:
-        lines = [parse_json(line) for line in read_file(path, most=MOST_JSON).decode("utf-8").splitlines()]
+        lines = [parse_json(line) for line in read_file(path, most=MOST_JSON).splitlines()[:n_steps]]
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
     strange = next((i for i, line in enumerate(lines, start=1) if not _is_step(line)), None)
     if strange is not None:
         raise InputError(f"line {strange} of {path} is no step of a run that can go on. Fit again.")
+    if len(lines) < n_steps:
+        raise InputError(f"{path} has {len(lines)} steps, and the checkpoint is of step {n_steps}. Fit again.")
     return lines
+
+
+def lines_text(lines: Iterable[Mapping[str, Any]]) -> str:
+    """A history as its file has it."""
+    return "".join(json.dumps(plain(line)) + "\n" for line in lines)
 
 
 def _is_step(line: Any) -> bool:
