@@ -10,13 +10,15 @@ from pmcnet.ais import analytic
 from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
 from pmcnet.ais.annealing import AnnealedInfo, AnnealedPMC, AnnealedState
 from pmcnet.ais.bridge import Bridge
+from pmcnet.ais.chain_result import ChainRecord, ChainResult
+from pmcnet.ais.chains import ChainState, HMCPopulation
 from pmcnet.ais.checkpoint import State, load_state, save_state
 from pmcnet.ais.comm import SERIAL, Communicator, Serial
 from pmcnet.ais.cost import Forecast, forecast
 from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
 from pmcnet.ais.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
 from pmcnet.ais.moves import HMC, MALA, Move
-from pmcnet.ais.path import Tempered
+from pmcnet.ais.path import Path, Tempered
 from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
 from pmcnet.ais.preconditioners import Geometric, Preconditioner, Score, Spread
 from pmcnet.ais.proposals import Proposals
@@ -46,6 +48,9 @@ __all__ = [
     "AnnealedResult",
     "AnnealedState",
     "Bridge",
+    "ChainRecord",
+    "ChainResult",
+    "ChainState",
     "Communicator",
     "Constant",
     "DeterministicMixture",
@@ -58,6 +63,7 @@ __all__ = [
     "FunctionTarget",
     "Geometric",
     "Global",
+    "HMCPopulation",
     "Harmonic",
     "IncrementalLangevin",
     "InverseHessian",
@@ -70,6 +76,7 @@ __all__ = [
     "OwnProposal",
     "PMCInfo",
     "PMCState",
+    "Path",
     "Preconditioner",
     "Proposals",
     "Resampling",

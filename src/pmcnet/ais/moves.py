@@ -156,6 +156,8 @@ class Kernel:
         for last in range(1, n_leapfrog + 1):
             velocity = torch.addcmul(velocity, half, push)
             here = self.path.at(torch.addcmul(here.theta, step, velocity))
+            if last == n_leapfrog:
+                here = self.path.settled(here)
             push = self._push(here)
             velocity = torch.addcmul(velocity, half, push)
             if unit is not None or last == n_leapfrog:

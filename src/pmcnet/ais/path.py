@@ -80,10 +80,16 @@ class Path:
 
     On a GPU the evaluation is recorded once and replayed, since launching its many small operations would take longer
     than they do.
+
+    Args:
+        target: whose path it is.
+        exact: the same target in more accurate arithmetic, for the values that decide whether a move is accepted;
+            gradients that are a little off cost acceptance and nothing else.
+        recorded: whether to record; large networks, whose operations take longer than their launch, need not.
     """
 
-    def __init__(self, target: Tempered) -> None:
-        self.target = target
+    def __init__(self, target: Tempered, *, exact: Tempered | None = None, recorded: bool = True) -> None:
+        self.target, self._exact, self._records = target, exact, recorded
         self._recorded: Recorded | None = None
 
     @property
@@ -106,11 +112,20 @@ class Path:
 
         Far from any mode they may be NaN or infinite: moves turn such points down.
         """
-        if theta.device.type == "cpu":
+        if theta.device.type == "cpu" or not self._records:
             return Points(theta, *self._ends(theta))
         if self._recorded is None or self._recorded.argument.shape != theta.shape:
             self._recorded = Recorded(self._ends, theta)
         return Points(theta, *self._recorded(theta))
+
+    def settled(self, points: Points) -> Points:
+        """The same points with the values that a Metropolis test compares."""
+        if self._exact is None:
+            return points
+        parts = [
+            self._exact.log_likelihood(chunk).double() for chunk in torch.split(points.theta, self._rows(points.theta))
+        ]
+        return points._replace(log_likelihood=torch.cat(parts))
 
     def start(self, theta: Tensor) -> Points:
         """Like `at`, for draws of the prior and to be kept: refuses what is not a value."""

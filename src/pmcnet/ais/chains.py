@@ -1,0 +1,217 @@
+"""Hamiltonian chains in parallel, each from a starting point of its own: a posterior where annealing costs too much.
+
+P chains move as one population by leapfrog trajectories with a Metropolis test. During the warm-up step size, length
+and preconditioner follow what the population shows; then they are frozen, and only draws made with them are kept, so
+that each chain leaves the target invariant (Neal, 2011). Chains do not exchange anything: they stay near the modes they
+start from for as long as the target keeps them there, and the average is over all of them.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pmcnet import rng
+from pmcnet.ais.chain_result import ChainRecord, ChainResult
+from pmcnet.ais.mixing import MAX_LENGTH, PILOT_REACH, PILOT_SPREAD, STEP_CHANGE, Tuning, best_length, solve_step
+from pmcnet.ais.moves import HMC, Kernel, Moved, gaussian_step
+from pmcnet.ais.path import Path, Points
+from pmcnet.ais.scale import Diagonal
+from pmcnet.errors import InputError, TargetError
+
+PROBE = 1e-3
+"""Relative size of the random displacement by which curvature is first felt."""
+SMALLEST_STEP = 0.7
+"""Step sizes of trajectories that count are uniform from this share of the tuned one up to it, chain by chain."""
+_FORGET = 1 / 3  # share of the warm-up after which the preconditioner begins anew, the chains having left their start
+_PRIOR_CURVATURES = 3.0  # squared scores that the mean over coordinates counts for
+_FLAT = 1e-20
+
+
+class ChainState(NamedTuple):
+    """What the next trajectory needs, so that a run can be stopped and continued after any.
+
+    `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,) the mean of
+    `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the last log step sizes of the
+    warm-up; `kept` (K, P, D) are the draws so far and `log_density` (K, P) log pi there.
+    """
+
+    points: Points
+    sigma: Tensor
+    curvature: Tensor
+    n_seen: int
+    tuning: Tuning
+    log_step: float
+    kept: Tensor
+    log_density: Tensor
+    step: int
+    seed: int
+
+
+Observer = Callable[[ChainState, ChainRecord], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HMCPopulation:
+    """Parallel Hamiltonian chains.
+
+    Args:
+        n_warmup: trajectories that adapt and are thrown away.
+        n_draws: K, draws kept of each chain.
+        thin: trajectories from one kept draw to the next.
+        move: trajectories; the length is tuned during the warm-up where it is "auto".
+        max_leapfrog: longest trajectory.
+    """
+
+    n_warmup: int = 200
+    n_draws: int = 200
+    thin: int = 1
+    move: HMC = HMC(target_acceptance=0.8)
+    max_leapfrog: int = MAX_LENGTH
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_warmup", 1), ("n_draws", 2), ("thin", 1), ("max_leapfrog", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+
+    @property
+    def n_steps(self) -> int:
+        """Trajectories in all."""
+        return self.n_warmup + self.n_draws * self.thin
+
+    def init(self, path: Path, theta: Tensor, *, seed: int, sigma: Tensor | None = None) -> ChainState:
+        """Chains at `theta` (P, D).
+
+        Args:
+            path: of the target.
+            theta: starting points, best one mode each.
+            seed: decides everything random.
+            sigma: standard deviations (D,) that steps are first scaled by; felt by a small displacement without them.
+        """
+        if theta.ndim != 2 or len(theta) < 2:
+            raise InputError(f"theta must be (n_chains, dim) with at least 2 chains; got {tuple(theta.shape)}.")
+        points = path.settled(path.start(theta.detach()))
+        if not points.log_density(1.0).isfinite().all():
+            raise TargetError("log pi is not finite at every starting point. Start chains where the target has mass.")
+        seed = rng.check_seed(seed)
+        if sigma is None:
+            sigma = self._felt(path, points, rng.stream(seed, 0, 0, theta.device))
+        tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
+        kept, values = theta.new_empty(0, *theta.shape), points.log_prior.new_empty(0, len(theta))
+        return ChainState(points, sigma, torch.zeros_like(sigma), 0, tuning, 0.0, kept, values, 0, seed)
+
+    def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
+        """One trajectory of every chain."""
+        start, warming = time.monotonic(), state.step < self.n_warmup
+        (source,) = rng.streams(state.seed, state.step + 1, 1, state.points.theta.device)
+        noise = rng.standard_normal([source], tuple(state.points.theta.shape), like=state.points.theta)[0]
+        uniforms = rng.uniform([source], 2 * len(noise) + 1, like=noise)[0]
+        jitter, test = uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
+        length = self.move.length(state.tuning.n_leapfrog, float(uniforms[0]))
+        share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
+        if warming:
+            share = torch.exp(math.log(PILOT_SPREAD) * (2 * jitter - 1))
+            length = math.ceil(PILOT_REACH * state.tuning.n_leapfrog) if self.move.tunes_length else length
+        length = min(length, self.max_leapfrog)
+        step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
+        kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
+        unit = state.sigma if warming else None
+        moved, ways = kernel.move(state.points, step, length, noise, test, unit=unit)
+        record = _record(state, moved, length, "warm-up" if warming else "draws", time.monotonic() - start)
+        state = state._replace(points=moved.points, step=state.step + 1)
+        return (self._adapted(state, moved, step[:, 0], ways[0]) if warming else self._kept(state)), record
+
+    def run(
+        self,
+        path: Path,
+        state: ChainState,
+        *,
+        observers: Iterable[Observer] = (),
+        max_seconds: float | None = None,
+    ) -> ChainResult:
+        """All trajectories that are left.
+
+        Args:
+            path: of the target.
+            state: from `init`, or of a run that was interrupted.
+            observers: called with (state, record) after each trajectory.
+            max_seconds: stop after the first trajectory that ends past this time.
+        """
+        start, history = time.monotonic(), []
+        while state.step < self.n_steps:
+            state, record = self.step(state, path)
+            history.append(record._replace(seconds=time.monotonic() - start))
+            for observer in observers:
+                observer(state, history[-1])
+            if max_seconds is not None and history[-1].seconds >= max_seconds:
+                break
+        monitors = [path.monitor(theta).double() for theta in state.kept]
+        watched = torch.stack(monitors) if monitors else state.log_density.new_empty(0, len(state.points.theta), 0)
+        return ChainResult(state.kept, state.log_density, watched, tuple(history), state.step >= self.n_steps)
+
+    def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
+        """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
+        tuning, done = state.tuning, state.step / self.n_warmup
+        wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
+        change = min(max(wanted, 1 / STEP_CHANGE), STEP_CHANGE) ** (1 / math.sqrt(state.step))  # less and less
+        length = tuning.n_leapfrog
+        if self.move.tunes_length:
+            longest = max(1, round(self.max_leapfrog / (1 + self.move.jitter)))
+            length = min(longest, max(best_length(ways), math.ceil(length / 2)))
+        tuning = Tuning(tuning.step_size * change, length)
+        n_last, log_step = state.step - self.n_warmup // 2, state.log_step
+        if n_last > 0:
+            log_step += (math.log(tuning.step_size) - log_step) / n_last
+        if state.step == self.n_warmup and n_last > 0:
+            tuning = tuning._replace(step_size=math.exp(log_step))
+        forget = state.step == max(1, round(_FORGET * self.n_warmup))
+        seen, curvature = (0, torch.zeros_like(state.curvature)) if forget else (state.n_seen, state.curvature)
+        square = moved.points.score(1.0).square().mean(0)  # (D,)
+        curvature = curvature + (square - curvature) / (seen + 1)
+        state = state._replace(curvature=curvature, n_seen=seen + 1, tuning=tuning, log_step=log_step)
+        return state._replace(sigma=self._scaled(state)) if done >= _FORGET else state
+
+    def _scaled(self, state: ChainState) -> Tensor:
+        """1 / sqrt of the mean squared score; where few were seen, drawn to the geometric mean over coordinates."""
+        n, log = state.n_seen * len(state.points.theta), state.curvature.clamp(min=_FLAT).log()
+        return torch.exp(-0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES))
+
+    def _kept(self, state: ChainState) -> ChainState:
+        if (state.step - self.n_warmup) % self.thin:
+            return state
+        kept = torch.cat([state.kept, state.points.theta[None]])
+        return state._replace(
+            kept=kept, log_density=torch.cat([state.log_density, state.points.log_density(1.0)[None]])
+        )
+
+    def _felt(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
+        """1 / sqrt |H_d|, with the norm of each row of the Hessian from what a displacement does to the score.
+
+        E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and variance 1. At a mode the
+        score itself says nothing.
+        """
+        spread = points.theta.square().mean().sqrt().clamp(min=PROBE)
+        noise = PROBE * spread * rng.standard_normal([source], tuple(points.theta.shape), like=points.theta)[0]
+        before = points.score(1.0).clone()
+        change = (path.at(points.theta + noise).score(1.0) - before) / (PROBE * spread)
+        row = change.square().mean(0).sqrt()  # (D,)
+        row = torch.where(row.isfinite() & (row > 0), row, 1.0)
+        return (0.5 * (row + row.mean())).rsqrt()
+
+
+def _record(state: ChainState, moved: Moved, length: int, stage: str, seconds: float) -> ChainRecord:
+    return ChainRecord(
+        step=state.step + 1,
+        stage=stage,
+        log_density=float(moved.points.log_density(1.0).mean()),
+        acceptance=float(moved.acceptance.mean()),
+        step_size=state.tuning.step_size,
+        n_leapfrog=length,
+        n_divergences=int(moved.divergent.sum()),
+        seconds=seconds,
+    )
