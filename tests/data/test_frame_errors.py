@@ -203,6 +203,16 @@ def test_parquet_damaged_within_says_so(rows):
     refused(rows(bytes(whole), "rows.parquet"), "not whole as a Parquet file")
 
 
+def test_damage_of_parquet_is_told_without_control_characters(rows):
+    """The reader's own messages quote bytes of the file, which a terminal would obey."""
+    told = b"\x1e" * 100  # in the place of the description: fields of a type that there is not
+    path = rows(b"PAR1" + told + len(told).to_bytes(4, "little") + b"PAR1", "rows.parquet")
+    for read in (data.read_frame, data.frame_chunks):
+        with pytest.raises(InputError, match="not whole as a Parquet file") as refusal:
+            read(path)
+        assert str(refusal.value).isprintable()
+
+
 def test_parquet_without_pyarrow_names_the_extra(rows, monkeypatch):
     path = rows(parquet(pd.DataFrame({"a": [1.0]})), "rows.parquet")
     real = builtins.__import__

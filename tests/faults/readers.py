@@ -19,6 +19,7 @@ import torch
 from safetensors import safe_open
 from torch import nn
 
+from faults.data_readers import DataFolders, ParquetTables
 from faults.mutations import ODD, mutated_bytes, mutated_data, mutated_header, mutated_tensors
 from pmcnet import PMCNetClassifier, PMCNetRegressor, ais, data
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
@@ -355,6 +356,8 @@ READERS: dict[str, Callable[[], Reader]] = {
     "table": Tables,
     "config": Configs,
     "report": Reports,
+    "parquet": ParquetTables,
+    "folder": DataFolders,
 }
 REQUIRED: Sequence[str] = ("model", "checkpoint", "table", "config")
 

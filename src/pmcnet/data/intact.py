@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from pmcnet.errors import InputError
+from pmcnet.files.reading import told
 
 _BLOCK = 1 << 20
 
@@ -87,8 +88,9 @@ def reading(path: Path) -> Iterator[None]:
     except PermissionError as error:
         raise InputError(f"{path} may not be read by you. Ask its owner, or: chmod u+r '{path}'.") from error
     except _DAMAGE as error:
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path} is damaged or of another kind: {told}. Replace it by the official file.") from error
+        raise InputError(
+            f"{path} is damaged or of another kind: {told(error)}. Replace it by the official file."
+        ) from error
 
 
 def exactly(file: Readable, n_bytes: int, path: Path) -> bytes:

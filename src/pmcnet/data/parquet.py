@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pmcnet.data.cells import Kind, check_asked, converted
 from pmcnet.data.places import Place, check_names, check_some_rows
 from pmcnet.errors import InputError
+from pmcnet.files.reading import told
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
@@ -64,8 +65,9 @@ def _opened(path: Path) -> Iterator[Any]:
     except InputError:
         raise
     except (pa.ArrowException, OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        told = " ".join(str(error).split())
-        raise InputError(f"{path} is not whole as a Parquet file ({told:.200}). Copy or write it again.") from error
+        raise InputError(
+            f"{path} is not whole as a Parquet file ({told(error, 200)}). Copy or write it again."
+        ) from error
 
 
 def _columns(file: Any, path: Path) -> list[str]:

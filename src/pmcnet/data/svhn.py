@@ -11,6 +11,7 @@ from pmcnet.data.folders import Form
 from pmcnet.data.intact import Published, check_shape, pieces
 from pmcnet.data.pixels import Classes, Parts, Pixels
 from pmcnet.errors import InputError
+from pmcnet.files.reading import told
 
 _N_TRAIN, _N_TEST = 73_257, 26_032
 _GREY = (299, 587, 114)  # thousandths of red, green and blue: ITU-R 601
@@ -66,9 +67,8 @@ def _parsed(parse: Callable[..., Any], path: Path, **options: Any) -> Any:
     except MemoryError:
         raise
     except Exception as error:  # the parser fails on damaged files in many ways
-        told = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"{path} cannot be read as a MATLAB file of version 5 ({told}). Replace it by the official file."
+            f"{path} cannot be read as a MATLAB file of version 5 ({told(error)}). Replace it by the official file."
         ) from error
 
 
