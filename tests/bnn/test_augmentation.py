@@ -95,3 +95,8 @@ def test_density_does_not_know_the_augmentation():
     assert torch.equal(changed.batch(positions).x, x[:10])
     assert not torch.equal(changed.batch(positions, stream(0, 0, 0)).x, x[:10])
     assert torch.equal(changed.batch(positions, stream(0, 0, 0)).x, changed.batch(positions, stream(0, 0, 0)).x)
+
+
+def test_crop_refuses_less_than_no_padding():
+    with pytest.raises(InputError, match=r"padding must not be negative; got -1"):
+        FlipAndCrop(padding=-1)

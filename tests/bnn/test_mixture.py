@@ -127,3 +127,20 @@ def test_target_of_some_rows():
     some = target.at(torch.tensor([3, 1]))
     assert some.x[:, 0].tolist() == [3, 1]
     assert some.weight.tolist() == [3, 1]
+
+
+def test_search_that_is_cut_short_gives_what_it_has(monkeypatch):
+    monkeypatch.setattr("pmcnet.bnn.mixture.MOST_TRIALS", 2)
+    mean = torch.tensor([[-50.0, 0.0], [50.0, 1.0]], dtype=torch.float64)
+    deviation, weight = torch.ones(2, 1, dtype=torch.float64), torch.tensor([0.3, 0.7], dtype=torch.float64)
+    (z,) = standard_quantiles([0.3], Gaussian(1.0))
+    found = mixture_quantile(mean, deviation, weight, 0.3, z, Gaussian(1.0))
+    low, high = (mean + z).amin(0), (mean + z).amax(0)
+    assert ((low <= found) & (found <= high)).all()
+
+
+def test_standard_quantiles_of_several_levels_are_those_of_each():
+    levels = [1e-9, 0.3, 0.5, 1 - 1e-9]
+    together = standard_quantiles(levels, Gaussian(1.0))
+    assert together == [standard_quantiles([level], Gaussian(1.0))[0] for level in levels]
+    assert together == pytest.approx(stats.norm.ppf(levels), abs=1e-6)

@@ -1,10 +1,11 @@
+import builtins
 import math
 
 import pytest
 import torch
 
 from pmcnet.ais import WeightedSamples
-from pmcnet.bnn import MLP, Bernoulli, Categorical, Gaussian, LearnedGaussian, ParticlePosterior
+from pmcnet.bnn import MLP, Bernoulli, Categorical, Gaussian, LearnedGaussian, ParticlePosterior, Population
 from pmcnet.errors import InputError
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -114,3 +115,51 @@ def test_posterior_carries_the_diagnostics_of_its_weights():
 def test_at_least_one_pass_is_needed():
     with pytest.raises(InputError, match="n_passes must be at least 1"):
         posterior(Bernoulli()).draws(X, n_passes=0)
+
+
+def test_thinned_population_counts_each_of_its_networks_once():
+    whole = posterior(Gaussian(0.5))
+    population = Population(whole.network, whole.likelihood, whole.samples, whole.memory, reason="of their own")
+    thin = population.thinned(5, seed=3)
+    assert isinstance(thin, Population)
+    assert thin.reason == "of their own"
+    assert thin.samples.weight.tolist() == [0.2] * 5
+    assert torch.equal(thin.theta, whole.resample(5, seed=3))
+    assert {tuple(row) for row in thin.theta.tolist()} <= {tuple(row) for row in whole.theta[1:].tolist()}
+
+
+def test_log_weights_are_those_of_the_networks_in_order():
+    whole = posterior(Gaussian(0.5))
+    assert whole.log_weight.shape == whole.theta.shape[:1]
+    torch.testing.assert_close(whole.log_weight.softmax(0), whole.samples.weight.flatten())
+
+
+def test_export_without_noise_of_its_own_has_the_parameters_only():
+    pytest.importorskip("arviz_base")
+    found = posterior(Gaussian(0.5)).to_arviz(7, seed=1)["posterior"]
+    assert set(found.data_vars) == {p.name for p in MLP((3, 4, 1)).layout}
+    assert found.sizes["draw"] == 7
+
+
+def test_export_without_arviz_names_the_extra(monkeypatch):
+    real = builtins.__import__
+
+    def missing(name, *rest):
+        if name.startswith("arviz_base"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(InputError, match=r"pip install 'pmcnet\[arviz\]'"):
+        posterior(Gaussian(0.5)).to_arviz()
+
+
+def test_rows_on_which_networks_overflow_are_named():
+    found = posterior(Gaussian(0.5))
+    linear = MLP((3, 1))
+    theta = torch.full((2, linear.layout.dim), 1e300, dtype=torch.float64)
+    wide = ParticlePosterior(linear, Gaussian(0.5), WeightedSamples(theta, torch.zeros(2, dtype=torch.float64)))
+    rows = torch.tensor([[0.0, 0, 0], [1e10, 1e10, 1e10], [1e10, 0, 0]], dtype=torch.float64)
+    with pytest.raises(InputError, match=r"overflow float64 on 2 of 3 rows, first on row 2: .* Correct or drop them"):
+        wide.draws(rows, n_passes=2)
+    assert found.draws(rows, n_passes=2).isfinite().all()

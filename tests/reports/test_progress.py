@@ -6,7 +6,8 @@ from rich.console import Console
 
 from pmcnet import ais
 from pmcnet.ais import analytic
-from pmcnet.reports.progress import AnnealingProgress, _span
+from pmcnet.reports import progress as shown
+from pmcnet.reports.progress import AnnealingProgress, FitProgress, _span
 
 
 def bridge():
@@ -42,3 +43,45 @@ def test_progress_ends_when_the_run_fails():
 @pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (99, "99 s"), (600, "10 min"), (7200, "2.0 h")])
 def test_time_left_is_readable(seconds, text):
     assert _span(seconds) == text
+
+
+def steps(n_steps):
+    target = analytic.banana(2).target
+    algorithm = ais.VARIANTS["pmcnet"]
+    state = algorithm.init(torch.zeros(3, 2, dtype=torch.float64), seed=0)
+    for _ in range(n_steps):
+        state, info = algorithm.step(state, target)
+        yield state, info
+
+
+def test_fit_on_a_terminal_has_one_bar_per_stage():
+    console = Console(file=io.StringIO(), force_terminal=True, width=200)
+    with FitProgress(console) as progress:
+        progress.stage("starts")
+        progress.epoch(3, 4)
+        (epochs,) = progress._bar.tasks
+        assert (epochs.completed, epochs.total, epochs.fields["text"]) == (0.75, 1.0, "epoch 3 of 4")
+        progress.stage("steps")
+        assert not progress._bar.tasks
+        for state, info in steps(2):
+            progress.stepped(state, info)
+        (stepping,) = progress._bar.tasks
+        assert stepping.total is None
+        assert stepping.fields["text"].startswith("step 2, ESS ")
+    assert not progress._bar.live.is_started
+    assert "starts" in console.file.getvalue()
+
+
+def test_fit_elsewhere_says_its_last_epoch_and_now_and_then_another(monkeypatch):
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    with FitProgress(console) as progress:
+        progress.stage("starts")
+        for i in range(4):
+            progress.epoch(i + 1, 4)
+        monkeypatch.setattr(shown, "SECONDS_BETWEEN_LINES", 0.0)
+        for state, info in steps(1):
+            progress.stepped(state, info)
+    lines = console.file.getvalue().splitlines()
+    assert lines[:2] == ["starts", "epoch 4 of 4"]
+    assert lines[2].startswith("step 1, ESS ")
+    assert len(lines) == 3
