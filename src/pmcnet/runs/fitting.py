@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pmcnet import __version__
-from pmcnet.errors import InputError, RunFailed, RunInterrupted
+from pmcnet import __version__, ais
+from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
 from pmcnet.estimators.planning import Plan, resolve_device
 from pmcnet.estimators.showing import Shown
 from pmcnet.files.reading import told as said
@@ -29,6 +29,7 @@ from pmcnet.runs.problem import problem
 from pmcnet.runs.record import metrics_record, report_record
 from pmcnet.runs.scoring import COVERAGE, Model, Record, Scored, score
 from pmcnet.runs.settings import RunSettings, config_text, read_config
+from pmcnet.runs.sharing import share_rows, share_settings
 from pmcnet.runs.stopping import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
@@ -53,7 +54,14 @@ class _Begun(NamedTuple):
     remark: str = ""
 
 
-def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str | None = None) -> Finished:
+def fit_run(
+    settings: RunSettings,
+    out: Path,
+    *,
+    shown: Shown,
+    fingerprint: str | None = None,
+    comm: ais.Communicator = ais.SERIAL,
+) -> Finished:
     """Read, check, fit, score and write everything.
 
     Args:
@@ -61,7 +69,9 @@ def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str 
         out: the folder to make.
         shown: displays progress.
         fingerprint: what the data's must be, where the settings came from an earlier run.
+        comm: processes that share the run; the others call `sharing.follow`.
     """
+    share_settings(comm, "")
     prepared = prepare(settings)
     if fingerprint not in (None, prepared.fingerprint):
         raise InputError(
@@ -74,7 +84,8 @@ def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str 
         RunFolder.create(out)  # again: another process may have been faster
         try:
             with _writing(folder):
-                return _run(model, prepared, folder, shown, _Begun(told={}))
+                share_rows(comm, prepared, None)
+                return _run(model, prepared, folder, shown, _Begun(told={}), comm)
         except RunInterrupted:
             raise
         except RunFailed:
@@ -87,7 +98,7 @@ def fit_run(settings: RunSettings, out: Path, *, shown: Shown, fingerprint: str 
             raise
 
 
-def resume_run(path: Path, *, shown: Shown) -> Finished:
+def resume_run(path: Path, *, shown: Shown, comm: ais.Communicator = ais.SERIAL) -> Finished:
     """Go on with a run that was interrupted, from its last checkpoint or from the beginning."""
     folder = RunFolder.open(path)
     if folder.metrics.is_file():
@@ -96,6 +107,7 @@ def resume_run(path: Path, *, shown: Shown) -> Finished:
         config = read_config(folder.config)
         provenance = config.pop("provenance", {})
         settings = RunSettings.of(config)
+        share_settings(comm, folder.config.read_text(encoding="utf-8"))
         prepared = prepare(settings)
         if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
             raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
@@ -105,11 +117,13 @@ def resume_run(path: Path, *, shown: Shown) -> Finished:
         if found is not None:
             n_steps = 0 if isinstance(found.state, TrainingState) else found.state.step
             begun = _Begun(begun.told, found.state, tuple(first_lines(folder.history, n_steps)), found.remark)
+        share_rows(comm, prepared, found.path if found else None)
         folder.clear()
-        folder.history.unlink(missing_ok=True)
-        if begun.lines:
+        if begun.lines:  # at no moment may the file lack a step that the checkpoint knows
             write_text(folder.history, lines_text(begun.lines))
-        return _run(model, prepared, folder, shown, begun)
+        else:
+            folder.history.unlink(missing_ok=True)
+        return _run(model, prepared, folder, shown, begun, comm)
 
 
 @contextmanager
@@ -134,7 +148,9 @@ def _stuck(folder: RunFolder, error: OSError) -> str:
     )
 
 
-def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begun: _Begun) -> Finished:
+def _run(
+    model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begun: _Begun, comm: ais.Communicator
+) -> Finished:
     """Fit, score and write."""
     asked = prepared.settings
     settled = [asked]
@@ -153,7 +169,7 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begu
     start = time.monotonic()
     with Stopping(lambda: shown.stage(PATIENCE)) as stop:
         companion = RunCompanion(folder, shown, stop, settle, begun.state, begun.lines)
-        model._companion = companion
+        model._companion, model._comm = companion, comm
         try:
             model.fit(prepared.x_train, prepared.y_train)
             seconds = time.monotonic() - start
@@ -169,8 +185,11 @@ def _run(model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begu
             kept = "A checkpoint was saved" if folder.checkpoints.exist() else "The settings were saved"
             text = f"interrupted. {kept}; go on with: pmcnet resume {folder.path}"
             raise RunInterrupted(text, stop.number or SIGINT) from error
+        except ProcessLostError as error:
+            companion.save()
+            raise RunFailed(f"{error} Go on with: pmcnet resume {folder.path}") from error
         finally:
-            model._companion = None
+            model._companion, model._comm = None, ais.SERIAL
 
 
 def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float) -> Finished:
