@@ -1,12 +1,13 @@
 """How commands fail: a sentence on standard error; 2 for bad input, 1 for a failure inside, 130 and 143 for signals."""
 
+import os
 import traceback
 from signal import SIGTERM
 from typing import Any
 
 import click
 
-from pmcnet.errors import InputError, PMCNetError, RunInterrupted
+from pmcnet.errors import InputError, PMCNetError, ProcessLostError, RunInterrupted
 
 
 class Refused(click.ClickException):
@@ -52,7 +53,7 @@ class Commands(click.Group):
         except Exception as error:
             if ctx.params.get("debug"):
                 click.echo(traceback.format_exc(), err=True, nl=False)
-            raise _plain(error) from error
+            raise _told_once(_plain(error), error) from error
 
 
 def _plain(error: Exception) -> click.ClickException:
@@ -69,6 +70,17 @@ def _plain(error: Exception) -> click.ClickException:
         )
     told = " ".join(f"{type(error).__name__}: {error}".split())
     return click.ClickException(f"a failure inside pmcnet ({told}). Run it again with pmcnet --debug to see where.")
+
+
+def _told_once(plain: click.ClickException, error: Exception) -> click.ClickException:
+    """Of several processes the first speaks; the others where they have something else to say."""
+    if "RANK" not in os.environ or not isinstance(error, InputError | ProcessLostError | RunInterrupted):
+        return plain
+    from pmcnet.distributed import is_follower  # slow to import
+
+    if is_follower():
+        raise SystemExit(plain.exit_code)
+    return plain
 
 
 def _usage(error: click.UsageError) -> str:

@@ -56,10 +56,12 @@ def fit(
     metrics and predictions of held-out rows, the history, a report to open in a browser, and config.toml, with which
     `pmcnet fit --config` repeats the run exactly.
     """
+    from pmcnet.distributed import joined
+    from pmcnet.estimators.planning import resolve_device
     from pmcnet.estimators.showing import Shown
-    from pmcnet.runs.fitting import fit_run
-    from pmcnet.runs.folder import RunFolder
+    from pmcnet.runs.fitting import fit_run, resume_run
     from pmcnet.runs.settings import RunSettings, read_config
+    from pmcnet.runs.sharing import begun_before, follow
 
     base = read_config(config) if config else {}
     provenance = base.pop("provenance", {})
@@ -68,12 +70,29 @@ def fit(
         chosen["method_options"] = base.get("method_options", {}) | dict(map(_option, options))
     settings = RunSettings.of(base | chosen)
     own_data = data is None or data == base.get("data")
-    where = out or RunFolder.free(Path("runs"), Path(settings.data).name.split(".")[0] or "run")
-    with Shown() as shown:
-        finished = fit_run(
-            settings, where, shown=shown, fingerprint=provenance.get("data_fingerprint") if own_data else None
-        )
+    where = out or _free_place(settings.data)
+    with joined(resolve_device(settings.device)) as comm:
+        if comm.rank > 0:
+            follow(comm, settings)
+            return
+        with Shown() as shown:
+            if begun_before(out):
+                finished = resume_run(where, shown=shown, comm=comm)
+            else:
+                fingerprint = provenance.get("data_fingerprint") if own_data else None
+                finished = fit_run(settings, where, shown=shown, fingerprint=fingerprint, comm=comm)
     show(finished, as_json)
+
+
+def _free_place(data: str) -> Path:
+    """runs/NAME, or with a number; several processes must be told one, so that all and a restart agree."""
+    from pmcnet.distributed import is_one_of_many
+    from pmcnet.errors import InputError
+    from pmcnet.runs.folder import RunFolder
+
+    if is_one_of_many():
+        raise InputError("a run of several processes needs --out, so that it finds its folder after a restart.")
+    return RunFolder.free(Path("runs"), Path(data).name.split(".")[0] or "run")
 
 
 def show(finished: Any, as_json: bool) -> None:

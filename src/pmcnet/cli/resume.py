@@ -11,9 +11,16 @@ import click
 def resume(run: Path, as_json: bool) -> None:
     """Go on with RUN from its last checkpoint; the result is that of an uninterrupted run."""
     from pmcnet.cli.fit import show
+    from pmcnet.distributed import joined
+    from pmcnet.estimators.planning import resolve_device
     from pmcnet.estimators.showing import Shown
     from pmcnet.runs.fitting import resume_run
+    from pmcnet.runs.sharing import follow
 
-    with Shown() as shown:
-        finished = resume_run(run, shown=shown)
+    with joined(resolve_device("auto")) as comm:
+        if comm.rank > 0:
+            follow(comm, None)
+            return
+        with Shown() as shown:
+            finished = resume_run(run, shown=shown, comm=comm)
     show(finished, as_json)

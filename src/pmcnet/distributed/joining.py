@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import PrefixStore, rendezvous  # type: ignore[attr-defined]
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.distributed.ranks import Ranks
@@ -20,6 +21,11 @@ _SECONDS = 600.0
 def is_one_of_many() -> bool:
     """Whether torchrun has started this process."""
     return "RANK" in os.environ and "WORLD_SIZE" in os.environ
+
+
+def is_follower() -> bool:
+    """Whether torchrun has started this process, and another is the first."""
+    return is_one_of_many() and os.environ["RANK"] != "0"
 
 
 def n_restarts() -> int:
@@ -45,8 +51,15 @@ def joined(device: torch.device) -> Iterator[Communicator]:
         yield SERIAL
         return
     device = own_device(device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)
+    limit = timedelta(seconds=_timeout())
     try:
-        dist.init_process_group("nccl" if device.type == "cuda" else "gloo", timeout=timedelta(seconds=_timeout()))
+        store, rank, size = next(rendezvous("env://", timeout=limit))
+        # the store may be that of the processes before a restart, and remember their addresses
+        store = PrefixStore(f"attempt-{n_restarts()}", store)
+        backend = "nccl" if device.type == "cuda" else "gloo"
+        dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
     except (RuntimeError, ValueError) as error:
         raise ProcessLostError(
             f"the processes of this run did not find each other ({str(error).splitlines()[0]:.200}). Check that all "

@@ -21,6 +21,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 from torch import Tensor
 
 from pmcnet.ais import VARIANTS
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.diagnostics import Verdict
 from pmcnet.bnn import (
     BayesianTarget,
@@ -70,6 +71,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     _companion: Companion | None = None
+    _comm: Communicator = SERIAL
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             target = replace(target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches)
         with self._accompanied() as companion:
             companion.stage(chosen.reason)
-            outcome = Fitting(chosen, self.prior_std, seed, companion).run(target)
+            outcome = Fitting(chosen, self.prior_std, seed, companion, self._comm).run(target)
         memory = storage.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
         self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials

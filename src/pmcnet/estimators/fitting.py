@@ -84,12 +84,14 @@ class Fitting:
         prior_std: how the prior's scale is found, or the scale.
         seed: decides everything random.
         companion: told of progress.
+        comm: shares the work between processes.
     """
 
     plan: Plan
     prior_std: PriorStd
     seed: int
     companion: Companion
+    comm: ais.Communicator = ais.SERIAL
 
     def run(self, target: BayesianTarget) -> Outcome:
         """Fit."""
@@ -112,14 +114,15 @@ class Fitting:
             training, validation, counts = self._held_out(target)
             fit = AnnealedMethod(sampler=searcher).fit
             target, trials, seconds = self._validated(
-                target, training, validation, counts, lambda t: fit(t, seed=self.seed).posterior
+                target, training, validation, counts, lambda t: fit(t, seed=self.seed, comm=self.comm).posterior
             )
         state = self.companion.resumed()
         if not isinstance(state, ais.AnnealedState | None):
             raise self._of_another_method(state)
         self.companion.settled(self.plan, target.prior.sigma)
         self.companion.stage(f"annealing {method.sampler.n_particles} networks")
-        fitted = method.fit(target, seed=self.seed, observers=[self.companion.annealed], state=state)
+        observers = [self.companion.annealed]
+        fitted = method.fit(target, seed=self.seed, observers=observers, state=state, comm=self.comm)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
 
     def _by_evidence(self, target: BayesianTarget, searcher: ais.AnnealedPMC) -> _Searched:
@@ -128,7 +131,13 @@ class Fitting:
         start = time.monotonic()
         some = target if len(target.x) <= SEARCH_ROWS else target.at(slice(0, SEARCH_ROWS))
         found = tune.evidence_prior(
-            some, searcher, seed=self.seed, n_trials=N_TRIALS, tolerance=0.2, progress=self._tell_evidence
+            some,
+            searcher,
+            seed=self.seed,
+            n_trials=N_TRIALS,
+            tolerance=0.2,
+            progress=self._tell_evidence,
+            comm=self.comm,
         )
         chosen = replace(target, prior=target.prior.rescaled(found.sigma))
         return _Searched(chosen, [trial._asdict() for trial in found.trials], time.monotonic() - start)
@@ -154,11 +163,16 @@ class Fitting:
         if isinstance(self.prior_std, str) and validation is not None:
             shorter = replace(started, n_steps=min(_SEARCH_STEPS, method.n_steps))
             training, trials, seconds = self._validated(
-                training, training, validation, counts, lambda t: shorter.fit(t, seed=self.seed).posterior
+                training,
+                training,
+                validation,
+                counts,
+                lambda t: shorter.fit(t, seed=self.seed, comm=self.comm).posterior,
             )
         self.companion.settled(self.plan, training.prior.sigma)
         self.companion.stage(f"{method.n_steps} steps of {self.plan.name}")
-        fitted = started.fit(training, seed=self.seed, observers=[self.companion.stepped], state=state)
+        observers = [self.companion.stepped]
+        fitted = started.fit(training, seed=self.seed, observers=observers, state=state, comm=self.comm)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials, seconds)
 
     def _start(
@@ -174,6 +188,7 @@ class Fitting:
             progress=self.companion.epoch,
             state=state,
             observers=self.companion.observers(),
+            comm=self.comm,
         )
         return Given(loc)
 
@@ -240,7 +255,9 @@ class Fitting:
     ) -> _Searched:
         self.companion.stage("searching the prior's scale on validation rows")
         start = time.monotonic()
-        found = tune.validation_prior(training, fit, validation, weight=counts, progress=self._tell_validation)
+        found = tune.validation_prior(
+            training, fit, validation, weight=counts, progress=self._tell_validation, comm=self.comm
+        )
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
         chosen = replace(target, prior=target.prior.rescaled(found.best))
         return _Searched(chosen, trials, time.monotonic() - start)

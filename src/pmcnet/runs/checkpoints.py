@@ -20,10 +20,11 @@ Problem = Mapping[str, Any]
 
 
 class Found(NamedTuple):
-    """A state to go on from, and what is to be said about it."""
+    """A state to go on from, what is to be said about it, and its file."""
 
     state: AnyState
     remark: str
+    path: Path
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Checkpoints:
                 unreadable = unreadable or error
                 continue
             _check_problem(path, problem)
-            return Found(state, self._remark(path, unreadable))
+            return Found(state, self._remark(path, unreadable), path)
         if unreadable is not None:
             raise unreadable
         return None
