@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from torch.distributed.rendezvous import PrefixStore, rendezvous  # type: ignore[attr-defined]
+from torch.distributed import PrefixStore, rendezvous  # type: ignore[attr-defined]
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.distributed.ranks import Ranks
