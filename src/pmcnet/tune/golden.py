@@ -13,8 +13,7 @@ from pmcnet.errors import InputError
 class Search:
     """What a search found: the best value tried, its loss, everything tried, and whether a minimum was bracketed.
 
-    Without a bracket the best of the trials lies at an end of the range, as far as they tell, and a wider range may do
-    better.
+    Without a bracket the best of the trials lies at an end of the range, and a wider range may do better.
     """
 
     best: float
@@ -27,8 +26,6 @@ def golden_section(
     loss: Callable[[float], float], low: float, high: float, *, start: float | None = None, n_trials: int = 10
 ) -> Search:
     """Minimise `loss` over [low, high], searching its logarithm.
-
-    Where an end is better than the guess, the range is halved towards that end until it brackets a minimum.
 
     Args:
         loss: function of the setting; never called twice for the same value.
@@ -50,18 +47,11 @@ def golden_section(
             tried[value] = loss(value)
         return tried[value]
 
-    left, middle, right = math.log(low), math.log(guess), math.log(high)
-
-    def bracketed() -> bool:
-        below, centre, above = at(left), at(middle), at(right)
-        return centre < below and centre < above
-
-    while not bracketed() and len(tried) < n_trials - 1:  # a minimum may lie between the guess and the better end
-        ends = (left, middle) if at(left) < at(right) else (middle, right)
-        left, middle, right = ends[0], 0.5 * (ends[0] + ends[1]), ends[1]
-    if bracketed():
+    points = (math.log(low), math.log(guess), math.log(high))
+    losses = [at(p) for p in points]
+    bracketed = losses[1] < losses[0] and losses[1] < losses[2]
+    if bracketed:
         # two calls per iteration at first, one after; the ends are known already
-        most = max(1, n_trials - len(tried) - 1)
-        optimize.minimize_scalar(at, bracket=(left, middle, right), method="golden", options={"maxiter": most})
+        optimize.minimize_scalar(at, bracket=points, method="golden", options={"maxiter": max(1, n_trials - 4)})
     best = min(tried, key=lambda value: tried[value])
-    return Search(best, tried[best], tuple(sorted(tried.items())), bracketed())
+    return Search(best, tried[best], tuple(sorted(tried.items())), bracketed)
