@@ -120,6 +120,8 @@ def seen(run: Path) -> str:
     """What a kill has left, in a word; every checkpoint is read."""
     if not (run / "config.toml").is_file():
         return "before the settings"
+    if (run / "metrics.json").is_file():
+        return "after the end"
     for path in (run / "checkpoint").glob("*.safetensors"):
         load_checkpoint(path)
     latest = run / "checkpoint" / "state.safetensors"
@@ -156,6 +158,7 @@ def tally(method: str, n_kills: int, draw: Random, folder: Path) -> Tally:
             if code is None:
                 found.kills += 1
                 found.found[seen(run)] += 1
+                code = 0 if (run / "metrics.json").is_file() else None  # the last file: only the process had not ended
         if code:
             found.faults.append(f"a command ended with {code}: {log.read_text()[-2000:]}")
         elif not same(run, folder / "whole"):

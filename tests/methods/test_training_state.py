@@ -1,6 +1,7 @@
 """Trainings that were stopped after an epoch and gone on with end where uninterrupted ones do, bit for bit."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -97,6 +98,18 @@ def test_state_after_going_on_is_that_of_the_whole_training(name, tmp_path):
             assert torch.equal(one.tensors[key], other.tensors[key]), key
         assert one.tensors["history"][:, 0].equal(other.tensors["history"][:, 0]) or name == "late"  # NaN is no NaN
         assert (one.tensors["history"][:, 1].diff() >= 0).all()
+
+
+@pytest.mark.parametrize("name", ["adam-map", "bbp", "psgld", "mc-dropout", "sae"])
+def test_training_goes_on_where_it_was_on_its_device(name, device, tmp_path):
+    target, rows = problem()
+    target = replace(target, x=target.x.to(device), y=target.y.to(device))
+    whole, files = saved(METHODS[name], target, (rows[0].to(device), rows[1].to(device)), tmp_path)
+    state = load_training(files[2], device)
+    fitted = METHODS[name].fit(target, seed=3, validation=(rows[0].to(device), rows[1].to(device)), state=state)
+    assert fitted.posterior.theta.device.type == device.type
+    assert torch.equal(fitted.posterior.theta, whole.posterior.theta)
+    assert timeless(fitted.history) == timeless(whole.history)
 
 
 @pytest.mark.parametrize("start", [Restarts(Adam(n_epochs=N_EPOCHS)), Jitter(0.1, Adam(n_epochs=N_EPOCHS))])

@@ -80,6 +80,10 @@ class FitProgress(_Display):
         if self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None
+        self.say(text)
+
+    def say(self, text: str) -> None:
+        """A remark in a line; it may come from a signal, in the middle of anything."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:

@@ -167,7 +167,7 @@ def _run(
         shown.stage(remark)
     write_text(folder.config, config_text(asked, _provenance(prepared, "", asked) | begun.told))
     start = time.monotonic()
-    with Stopping(lambda: shown.stage(PATIENCE)) as stop:
+    with Stopping(lambda: shown.say(PATIENCE)) as stop:
         companion = RunCompanion(folder, shown, stop, settle, begun.state, begun.lines)
         model._companion, model._comm = companion, comm
         try:
