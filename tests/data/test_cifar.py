@@ -147,6 +147,19 @@ def test_malformed_mosaic_is_refused(tmp_path, content, message):
         data.load_images("cifar10", tmp_path)
 
 
+def test_mosaic_is_cut_row_by_row(tmp_path):
+    Image = pytest.importorskip("PIL.Image")
+    number = np.arange(10_000).reshape(100, 100)
+    colours = np.stack([number // 100, number % 100, np.full_like(number, 7)], -1).astype(np.uint8)
+    tiles = colours.repeat(32, 0).repeat(32, 1)  # (3200, 3200, 3)
+    Image.fromarray(tiles).save(tmp_path / "mosaic.webp", lossless=True, method=0)
+    found = cifar._tiles(tmp_path / "mosaic.webp")
+    assert found.shape == (10_000, 3, 32, 32)
+    assert (found[:, 0] == (np.arange(10_000) // 100)[:, None, None]).all()
+    assert (found[:, 1] == (np.arange(10_000) % 100)[:, None, None]).all()
+    assert (found[:, 2] == 7).all()
+
+
 def test_mosaics_hold_the_official_records(shared):
     names = [f"cifar10/{name}.webp" for name in BATCH_NAMES] + ["cifar10/labels.npz"]
     images = data.load_images("cifar10", shared(*names))

@@ -181,3 +181,18 @@ def test_published_sum_of_naval_is_that_of_its_rows(shared, published, tmp_path)
 def read_verified(tmp_path, name: str, text: str) -> data.Table:
     made(tmp_path / PLACES[name], text.encode())
     return data.load(name, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "n_columns"),
+    [("protein", "protein-tertiary-structure", 9), ("naval", "naval-propulsion-plant", 16)],
+)
+def test_stored_arrays_stand_in_for_tables(tmp_path, name, place, n_columns):
+    x = np.arange(5.0 * n_columns).reshape(5, n_columns)
+    (tmp_path / "uci").mkdir()
+    np.savez(tmp_path / "uci" / f"{place}.npz", X=x.astype(np.float32), y=np.arange(5.0))
+    found = data.load(name, tmp_path)
+    assert found.y.tolist() == [0, 1, 2, 3, 4]
+    assert found.x.dtype == np.float64
+    kept = [i for i in range(n_columns) if name == "protein" or i not in (8, 11)]  # naval's T1 and P1 never vary
+    assert np.array_equal(found.x, x[:, kept])

@@ -136,3 +136,17 @@ def test_set_made_earlier_is_read(shared):
     assert np.array_equal(images.y_train, mnist.y_train)
     assert images.x_train.shape == mnist.x_train.shape
     assert images.source.endswith("directions by seed 0.")
+
+
+def test_set_made_earlier_says_where_it_comes_from(tmp_path):
+    arrays = {
+        "x_train": pixels(4, 28, 28),
+        "y_train": np.arange(4),
+        "x_test": pixels(2, 28, 28),
+        "y_test": np.arange(2),
+    }
+    np.savez(tmp_path / "mnist_c_rotate_regen.npz", **arrays)
+    found = data.load_images("mnist-c", tmp_path)
+    assert np.array_equal(found.x_train[:, 0], arrays["x_train"])
+    assert found.y_test.tolist() == [0, 1]
+    assert found.source.endswith("directions by seed 0.")

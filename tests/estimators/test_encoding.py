@@ -149,3 +149,90 @@ def test_value_too_large_for_the_network_is_refused():
     images = np.random.default_rng(0).normal(2, 3, (9, 2, 4, 4))
     with pytest.raises(InputError, match="within"):
         ImageEncoder.fit(images, np.ones(9), "columns").encode(1e30 * images)
+
+
+def test_numbers_written_as_texts_are_refused():
+    with pytest.raises(
+        InputError, match=r"column 'a' holds numbers written as texts, such as '1'. Turn it into numbers"
+    ):
+        Columns.of(pd.DataFrame({"a": ["1", "2", "3.5"]}))
+
+
+def test_table_without_columns_is_refused():
+    with pytest.raises(InputError, match="0 feature"):
+        Columns.of(pd.DataFrame(index=[0, 1]))
+
+
+def test_table_with_another_number_of_columns_is_refused():
+    columns = Columns.of(np.ones((2, 2)))
+    with pytest.raises(InputError, match="must have the 2 columns of training; got 3"):
+        columns.matrix(np.ones((2, 3)))
+
+
+def test_number_beyond_double_precision_is_refused_by_its_column():
+    frame = pd.DataFrame({"wide": [1, 10**400]}, dtype=object)
+    with pytest.raises(InputError, match=r"column 'wide' holds a number too large for double precision. Scale it"):
+        Columns.of(frame)
+
+
+def test_cell_that_is_no_scalar_is_refused_by_its_column():
+    with pytest.raises(TypeError, match="column 'a': argument must be a string or a number, not list"):
+        Columns.of(pd.DataFrame({"a": [[1], [2]]}, dtype=object))
+
+
+def test_texts_that_are_all_missing_are_gaps():
+    columns = Columns.of(pd.DataFrame({"a": ["x", "y", None]}))
+    assert np.isnan(columns.matrix(pd.DataFrame({"a": [None, None]}, dtype=object))).all()
+
+
+IMAGES = np.random.default_rng(0).normal(2.0, 3.0, (6, 2, 4, 4))
+
+
+@pytest.mark.parametrize(("scaling", "n_channels"), [("columns", 2), ("common", 1), ("none", 2)])
+def test_images_are_scaled_by_channel_together_or_not_at_all(scaling, n_channels):
+    encoder = ImageEncoder.fit(IMAGES, np.ones(6), scaling)
+    assert len(encoder.mean) == n_channels
+    inputs = encoder.encode(encoder.rows(IMAGES))
+    if scaling == "none":
+        assert np.array_equal(inputs, IMAGES)
+    else:
+        axes = (0, 2, 3) if scaling == "columns" else None
+        assert np.allclose(inputs.mean(axes), 0)
+        assert np.allclose(inputs.std(axes), 1)
+    again = encoder_from(encoder.state())
+    assert np.array_equal(again.encode(IMAGES), inputs)
+
+
+def test_images_that_cannot_be_encoded_are_refused():
+    damaged = IMAGES.copy()
+    damaged[1, 0, 0, 0] = np.nan
+    with pytest.raises(InputError, match="images must be finite"):
+        ImageEncoder.fit(damaged, np.ones(6), "columns")
+    encoder = ImageEncoder.fit(IMAGES, np.ones(6), "columns")
+    with pytest.raises(InputError, match=r"must have shape \(2, 4, 4\) as in training; got \(2, 4, 3\)"):
+        encoder.rows(IMAGES[..., :3])
+    for far in (damaged, 1e300 * IMAGES):
+        with pytest.raises(InputError, match="images must be finite, and after scaling within"):
+            encoder.encode(far)
+
+
+def state(**changes):
+    frame = pd.DataFrame({"n": [1.0, 2.0, 3.0], "city": ["a", "b", "b"]})
+    return fitted(frame)[0].state() | changes
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"kind": "spell"}, "no encoder is called 'spell'; there are table, images"),
+        ({"mean": [0.0]}, "columns do not belong together"),
+        ({"shares": [[], [1.0]]}, "levels of the encoder's column 'city' do not belong together"),
+        ({"shares": [[0.5], [0.5, 0.5]]}, "levels of the encoder's column 'n' do not belong together"),
+        ({"std": [0.0, 1.0]}, "averages must be finite and its standard deviations positive"),
+        ({"mean": [float("nan"), 0.0]}, "averages must be finite"),
+    ],
+)
+def test_state_whose_parts_do_not_fit_is_refused(changes, words):
+    with pytest.raises(InputError, match=words):
+        encoder_from(state(**changes))
+    assert np.isfinite(encoder_from(state()).encode(np.array([[1.0, 0.0]]))).all()

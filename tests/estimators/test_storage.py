@@ -19,6 +19,7 @@ from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators import storage
+from pmcnet.estimators.plain import labels_to_plain, plain
 
 
 @pytest.fixture(scope="module")
@@ -191,3 +192,34 @@ def test_networks_that_are_not_finite_are_refused(copied):
     rewritten(copied, tensors=record["tensors"] | {"sha256": checksum})
     with pytest.raises(ModelFileError, match="not finite"):
         PMCNetRegressor.load(copied)
+
+
+def test_images_come_back_with_their_shape(tmp_path):
+    images = np.random.default_rng(0).normal(size=(12, 1, 4, 4))
+
+    def module(shape, n_outputs):
+        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(int(np.prod(shape)), n_outputs))
+
+    options = {"method": "adam-map", "method_options": {"n_epochs": 2}, "prior_std": 1.0, "random_state": 0}
+    model = PMCNetRegressor(**options, module=module, device="cpu").fit(images, images.sum((1, 2, 3)))
+    path = model.save(tmp_path / "model")
+    assert np.array_equal(PMCNetRegressor.load(path, module=module).predict(images), model.predict(images))
+    record = json.loads((path / "model.json").read_text())
+    for changes, words in (
+        ({"feature_names": ["a"] * 16}, "images have no feature names"),
+        ({"encoder": record["encoder"] | {"shape": [1, 4, 5]}}, "parts of its encoder do not agree"),
+    ):
+        rewritten(path, **record | changes)
+        with pytest.raises(ModelFileError, match=words):
+            PMCNetRegressor.load(path, module=module)
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, 1j])
+def test_what_json_has_no_word_for_is_not_written(value):
+    with pytest.raises(InputError, match=f"{type(value).__name__} cannot be written to a model file"):
+        plain({"a": [value]})
+
+
+def test_classes_of_mixed_types_are_not_written():
+    with pytest.raises(InputError, match="classes of type object cannot be written"):
+        labels_to_plain(np.array([1, "a"], dtype=object))

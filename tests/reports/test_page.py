@@ -4,6 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 from pmcnet.errors import InputError
+from pmcnet.reports import pictures
 from pmcnet.reports.markup import Markup, count, number, setting, share, tag
 from pmcnet.reports.page import render, write_report
 from reports import records
@@ -314,3 +315,15 @@ def test_number_is_short_at_every_size(value, text):
 def test_counts_shares_and_settings_are_readable():
     assert (count(1234.4), count(None), share(0.9312), share(None)) == ("1,234", "-", "93.1 %", "-")
     assert (setting(True), setting([1, 2.5]), setting([]), setting(2.0)) == ("yes", "1, 2.5", "-", "2")
+
+
+def test_many_intervals_are_counted_and_some_of_them_drawn():
+    rows = [{"y": i, "mean": i, "low": i - 1, "high": i + 1 if i % 10 else i - 0.5} for i in range(1000)]
+    section = pictures.scatter({"scatter": rows, "scatter_coverage": 0.9})
+    assert "900 of 1,000 intervals of level 90 % contain the observed value" in section.body
+    assert "400 of the rows are drawn." in section.body
+
+
+def test_course_of_nothing_known_is_left_out():
+    assert pictures.history({"history": [{"strange": 1}, {"strange": 2}]}) is None
+    assert pictures.history({"history": []}) is None

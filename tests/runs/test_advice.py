@@ -1,0 +1,26 @@
+from types import SimpleNamespace
+
+import pytest
+
+from pmcnet.runs.advice import advice
+
+
+def model(status, method="annealed", **options):
+    return SimpleNamespace(verdict_=SimpleNamespace(status=status), method_=method, method_options_=options)
+
+
+def test_nothing_is_advised_where_the_posterior_can_be_trusted():
+    assert advice(model("trustworthy")) == []
+
+
+@pytest.mark.parametrize(("given", "doubled"), [({"n_particles": 300}, 600), ({}, 1000)])
+def test_more_networks_are_advised_first(given, doubled):
+    first, *rest = advice(model("doubtful", **given))
+    assert f"--option n_particles={doubled} " in first
+    assert len(rest) == 3
+
+
+def test_another_method_is_advised_where_nothing_measures_the_fit():
+    first, second = advice(model("doubtful", "ensemble"))
+    assert "--method annealed" in first
+    assert "not a posterior" in second
