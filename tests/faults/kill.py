@@ -45,6 +45,7 @@ OPTIONS = {
     "bbp": ("n_epochs=300",),
     "sgld": ("n_epochs=400",),
     "psgld": ("n_epochs=400",),
+    "sghmc": ("n_epochs=300",),
     "mc-dropout": ("n_epochs=350",),
     "sae": ("n_epochs=100", "n_members=6", "n_next_epochs=30"),
 }

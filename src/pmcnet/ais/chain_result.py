@@ -26,11 +26,12 @@ MORE = "Run longer: more warm-up, more draws."
 class ChainRecord(NamedTuple):
     """One line of a run's history: a trajectory of every chain.
 
-    `log_density` and `acceptance` are means over the chains; `seconds` the time since the run began.
+    `warming` says whether it was one of the warm-up; `log_density` and `acceptance` are means over the chains;
+    `seconds` the time since the run began.
     """
 
     step: int
-    stage: str
+    warming: bool
     log_density: float
     acceptance: float
     step_size: float
@@ -92,7 +93,7 @@ class ChainResult:
     @property
     def acceptance(self) -> float:
         """Mean acceptance of the trajectories whose draws count."""
-        counted = [line.acceptance for line in self.history if line.stage == "draws"]
+        counted = [line.acceptance for line in self.history if not line.warming]
         return sum(counted) / len(counted) if counted else 0.0
 
     @property

@@ -122,7 +122,7 @@ class HMCPopulation:
         kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
         unit = state.sigma if warming else None
         moved, ways = kernel.move(state.points, step, length, noise, test, unit=unit)
-        record = _record(state, moved, length, "warm-up" if warming else "draws", time.monotonic() - start)
+        record = _record(state, moved, length, warming, time.monotonic() - start)
         state = state._replace(points=moved.points, step=state.step + 1)
         return (self._adapted(state, moved, step[:, 0], ways[0]) if warming else self._kept(state)), record
 
@@ -204,10 +204,10 @@ class HMCPopulation:
         return (0.5 * (row + row.mean())).rsqrt()
 
 
-def _record(state: ChainState, moved: Moved, length: int, stage: str, seconds: float) -> ChainRecord:
+def _record(state: ChainState, moved: Moved, length: int, warming: bool, seconds: float) -> ChainRecord:
     return ChainRecord(
         step=state.step + 1,
-        stage=stage,
+        warming=warming,
         log_density=float(moved.points.log_density(1.0).mean()),
         acceptance=float(moved.acceptance.mean()),
         step_size=state.tuning.step_size,

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealing import AnnealedState
+from pmcnet.ais.chains import ChainState
 from pmcnet.ais.mixing import Tuning
 from pmcnet.ais.path import Points
 from pmcnet.ais.pmc import PMCState
@@ -21,12 +22,14 @@ MOST_LEAPFROG = 10_000
 _REAL = (torch.float32, torch.float64)
 
 
-def check_state(state: Any) -> AnnealedState | PMCState:
+def check_state(state: Any) -> AnnealedState | PMCState | ChainState:
     """The same state, or an `InputError` that says what is wrong with it."""
-    if not isinstance(state, AnnealedState | PMCState):
+    if not isinstance(state, AnnealedState | PMCState | ChainState):
         raise InputError(f"it holds a {type(state).__name__}, not a state.")
     if isinstance(state, AnnealedState):
         _check_annealed(state)
+    elif isinstance(state, ChainState):
+        _check_chains(state)
     else:
         _check_proposals(state.proposals)
     check_seed(state.seed)
@@ -35,15 +38,8 @@ def check_state(state: Any) -> AnnealedState | PMCState:
 
 
 def _check_annealed(state: AnnealedState) -> None:
-    points, tuning = state.points, state.tuning
-    _check(isinstance(points, Points) and isinstance(tuning, Tuning), "points and tuning", "Points and Tuning")
-    _check_tensor(points.theta, "theta", 2)
-    n, dtype = len(points.theta), points.theta.dtype
-    for name in ("prior_score", "likelihood_score"):
-        _check_tensor(getattr(points, name), name, 2, tuple(points.theta.shape), (dtype,), finite=False)
-    for name in ("log_prior", "log_likelihood"):
-        _check_tensor(getattr(points, name), name, 1, (n,), (torch.float64,), finite=False)
-        _check(bool((getattr(points, name) < math.inf).all()), name, "below infinity and not NaN")
+    _check_points(state.points)
+    n = len(state.points.theta)
     _check_tensor(state.log_weight, "log_weight", 1, (n,), (torch.float64,), finite=False)
     total = float(state.log_weight.logsumexp(0))
     _check(abs(total) < 1e-3, "log_weight", f"normalised; the log of their sum is {total:.3g}")
@@ -54,6 +50,39 @@ def _check_annealed(state: AnnealedState) -> None:
     _check_number(state.ideal_variance, "ideal_variance", -1e-6, math.inf)
     infinite = state.least_ess == math.inf  # before the first step
     _check(infinite or _within(state.least_ess, 0, math.inf), "least_ess", "a positive number")
+    _check_tuning(state.tuning)
+
+
+def _check_chains(state: ChainState) -> None:
+    _check_points(state.points)
+    shape, dtype = tuple(state.points.theta.shape), state.points.theta.dtype
+    for name in ("sigma", "curvature"):
+        _check_tensor(getattr(state, name), name, 1, shape[1:], (dtype,))
+    _check(bool((state.sigma > 0).all() and (state.curvature >= 0).all()), "sigma", "positive")
+    whole = type(state.n_seen) is int and 0 <= state.n_seen < MOST_STEPS
+    _check(whole, "n_seen", "a whole number, 0 or more")
+    _check_number(state.log_step, "log_step", -1e3, 1e3)
+    kept, values = state.kept, state.log_density
+    _check(isinstance(kept, Tensor) and isinstance(values, Tensor), "kept and log_density", "tensors")
+    _check(kept.dtype == dtype and tuple(kept.shape[1:]) == shape and kept.ndim == 3, "kept", "draws of the chains")
+    _check(values.dtype == torch.float64 and values.shape == kept.shape[:2], "log_density", "one number per draw")
+    _check(bool(kept.isfinite().all()) and not bool(values.isnan().any()), "kept", "finite")
+    _check_tuning(state.tuning)
+
+
+def _check_points(points: Any) -> None:
+    _check(isinstance(points, Points), "points", "Points")
+    _check_tensor(points.theta, "theta", 2)
+    n, dtype = len(points.theta), points.theta.dtype
+    for name in ("prior_score", "likelihood_score"):
+        _check_tensor(getattr(points, name), name, 2, tuple(points.theta.shape), (dtype,), finite=False)
+    for name in ("log_prior", "log_likelihood"):
+        _check_tensor(getattr(points, name), name, 1, (n,), (torch.float64,), finite=False)
+        _check(bool((getattr(points, name) < math.inf).all()), name, "below infinity and not NaN")
+
+
+def _check_tuning(tuning: Any) -> None:
+    _check(isinstance(tuning, Tuning), "tuning", "Tuning")
     _check(_within(tuning.step_size, 0, math.inf) and tuning.step_size > 0, "step_size", "a positive number")
     whole = type(tuning.n_leapfrog) is int and 1 <= tuning.n_leapfrog <= MOST_LEAPFROG
     _check(whole, "n_leapfrog", f"a whole number from 1 to {MOST_LEAPFROG}")

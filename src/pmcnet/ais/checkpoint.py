@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealing import AnnealedState
+from pmcnet.ais.chains import ChainState
 from pmcnet.ais.checked_state import check_state
 from pmcnet.ais.mixing import Tuning
 from pmcnet.ais.path import Points
@@ -26,12 +27,12 @@ from pmcnet.files.reading import parse_json, read_file, told
 from pmcnet.files.tensors import parse_tensors
 from pmcnet.files.writing import write_whole
 
-State = AnnealedState | PMCState
+State = AnnealedState | PMCState | ChainState
 
 FORMAT = "pmcnet-state-1"
 _GARBLED = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError)
 _TYPES: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (AnnealedState, PMCState, Points, Tuning, Proposals, Full, Diagonal)
+    kind.__name__: kind for kind in (AnnealedState, PMCState, ChainState, Points, Tuning, Proposals, Full, Diagonal)
 }
 
 

@@ -1,6 +1,7 @@
 """Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
 
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
+from pmcnet.bnn.chain_posterior import ChainPosterior
 from pmcnet.bnn.classes import Bernoulli, Categorical
 from pmcnet.bnn.curvature import GaussNewtonTarget
 from pmcnet.bnn.likelihoods import (
@@ -24,6 +25,7 @@ __all__ = [
     "BayesianTarget",
     "Bernoulli",
     "Categorical",
+    "ChainPosterior",
     "FlipAndCrop",
     "GaussNewtonTarget",
     "Gaussian",

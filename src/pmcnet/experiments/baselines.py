@@ -21,6 +21,7 @@ LABELS = {
     "bbp": "BBP",
     "sgld": "SGLD",
     "psgld": "pSGLD",
+    "sghmc": "SGHMC",
     "mc-dropout": "MCDropout",
     "sae": "SAE",
 }

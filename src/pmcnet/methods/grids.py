@@ -25,6 +25,7 @@ GRIDS: Mapping[str, tuple[Choice, ...]] = {
     "bbp": _grid(early_stopping=(True, False), learning_rate=(3e-3,), prior_std=_PRIORS),
     "sgld": _grid(learning_rate=(1e-3, 3e-3), prior_std=_PRIORS),
     "psgld": _grid(learning_rate=(1e-3, 1e-2), prior_std=_PRIORS),
+    "sghmc": _grid(step=(3e-3, 1e-2), prior_std=_PRIORS),
     "mc-dropout": _grid(rate=(0.05, 0.2, 0.5), prior_std=(1.0, 3.0)),
     "sae": _grid(step=(0.02, 0.1), prior_std=_PRIORS),
     "laplace": _grid(subset=("last-layer", "all"), prior_std=(0.3, 1.0, 3.0)),

@@ -17,10 +17,11 @@ from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.pmc import PMCMethod, Weights
 from pmcnet.methods.point import AdamMethod
 from pmcnet.methods.sae import SAE
+from pmcnet.methods.sghmc import SGHMC
 from pmcnet.methods.sgld import SGLD
 from pmcnet.methods.starts import Jitter, Restarts
 
-Baseline = AdamMethod | BBP | SGLD | MCDropout | SAE
+Baseline = AdamMethod | BBP | SGLD | SGHMC | MCDropout | SAE
 Extra = LaplaceMethod | NUTSMethod
 Method = AnnealedMethod | PMCMethod | Baseline | Extra
 Value = int | float | str | None
@@ -35,6 +36,7 @@ TRAINED: Mapping[str, Baseline] = {
     "bbp": BBP(),
     "sgld": SGLD(),
     "psgld": SGLD(preconditioned=True, learning_rate=1e-3),
+    "sghmc": SGHMC(),
     "mc-dropout": MCDropout(),
     "sae": SAE(),
 }
@@ -101,7 +103,7 @@ Options = AnnealedOptions | PMCOptions | Baseline | Extra
 LIGHT = PMCOptions(n_proposals=20, n_draws=20, n_steps=20)
 
 
-_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start", "weight_decay")
+_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start", "weight_decay", "exploration")
 
 
 def check_name(name: str) -> str:
@@ -149,7 +151,7 @@ def _sized(method: Baseline, n_rows: int) -> Baseline:
         batch_size = _adam_batch(n_rows)
         return replace(method, batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=500))
     # chains must also travel: on few rows they make all of the 10 000 steps
-    most = 10_000 if isinstance(method, SGLD) else 2000
+    most = 10_000 if isinstance(method, SGLD | SGHMC) else 2000
     return replace(method, n_epochs=_epochs(method.batch_size, n_rows, most=most))
 
 

@@ -1,0 +1,48 @@
+"""The draws of parallel chains as a posterior."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Self
+
+from pmcnet.ais.chain_result import ChainResult
+from pmcnet.ais.diagnostics import Verdict
+from pmcnet.bnn.overflow import refuse_diverged
+from pmcnet.bnn.posterior import Population
+from pmcnet.bnn.target import BayesianTarget
+
+
+@dataclass(frozen=True, eq=False)
+class ChainPosterior(Population):
+    """Draws of all chains, each counting once, judged by whether the chains agree and have arrived.
+
+    `energy_error` is what rounding adds to an energy difference, in nats.
+    """
+
+    result: ChainResult = field(kw_only=True)
+    energy_error: float = field(kw_only=True, default=math.nan)
+
+    @classmethod
+    def of(cls, target: BayesianTarget, result: ChainResult, energy_error: float) -> Self:  # type: ignore[override]
+        """The posterior of a target, from the run that sampled it."""
+        samples = result.samples
+        refuse_diverged(target, samples.theta)
+        reason = result.verdict.reason
+        return cls(
+            target.network,
+            target.likelihood,
+            samples,
+            target.memory,
+            reason=reason,
+            result=result,
+            energy_error=energy_error,
+        )
+
+    @property
+    def ess(self) -> float:
+        """Effective draws, of what is known worst."""
+        return self.result.ess
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether the draws can stand for the posterior, and why."""
+        return self.result.verdict

@@ -1,0 +1,129 @@
+"""Parallel Hamiltonian chains on a network's posterior, each from a mode of its own.
+
+Modes by Adam; where rows are many, a warm-up on mini-batches (stochastic gradient HMC with falling steps) that carries
+chains from the modes to where the posterior's mass is and learns how long each direction is; then Metropolis-corrected
+trajectories on all rows, `ais.HMCPopulation`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from pmcnet import ais
+from pmcnet.ais.chains import Observer
+from pmcnet.bnn import BayesianTarget, ChainPosterior, ModuleNetwork
+from pmcnet.methods.adam import Adam
+from pmcnet.methods.fit import Fit
+from pmcnet.methods.sghmc import SGHMC
+from pmcnet.methods.starts import Restarts, Start
+from pmcnet.methods.training import Progress, Rows
+
+MOST_ERROR = 0.1
+"""Nats by which rounding may change the energy difference of a trajectory."""
+_N_JUDGED = 4  # networks by which the rounding is measured
+
+
+@dataclass(frozen=True, kw_only=True)
+class HMCMethod:
+    """Hamiltonian chains in parallel.
+
+    Args:
+        n_chains: P.
+        sampler: warm-up, draws and trajectories.
+        start: the modes that chains begin at.
+        walk: the warm-up on mini-batches, or None for none.
+    """
+
+    n_chains: int = 16
+    sampler: ais.HMCPopulation = ais.HMCPopulation()
+    start: Start = Restarts(Adam(objective="map"))
+    walk: SGHMC | None = None
+
+    def fit(
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        observers: Iterable[Observer] = (),
+        progress: Progress | None = None,
+        state: ais.ChainState | None = None,
+        max_seconds: float | None = None,
+    ) -> Fit[ais.ChainRecord]:
+        """Start, warm up, draw.
+
+        Args:
+            target: the posterior to sample.
+            seed: decides everything random.
+            validation: rows by which starting networks keep their best epoch.
+            observers: called with (state, record) after each trajectory.
+            progress: told after each epoch of the start and of the warm-up on mini-batches.
+            state: where to go on from; the history then begins there.
+            max_seconds: stop after the first trajectory that ends past this time.
+        """
+        if state is None:
+            theta = self.start(target, self.n_chains, seed=seed, validation=validation, progress=progress)
+            sigma: Tensor | None = None
+            if self.walk is not None:
+                theta, sigma, *_ = self.walk.walk(target, theta, seed=seed, progress=progress)
+            path, error = decisive(target, theta)
+            state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
+        else:
+            path, error = decisive(target, state.points.theta)
+        result = self.sampler.run(path, state, observers=observers, max_seconds=max_seconds)
+        return Fit(ChainPosterior.of(target, result, error), result.history)
+
+
+def decisive(target: BayesianTarget, theta: Tensor) -> tuple[ais.Path, float]:
+    """A path whose Metropolis tests rounding does not decide, and what it adds to an energy difference, in nats.
+
+    Gradients are in the target's own arithmetic. Values are too where that is accurate enough, else in float32 and, if
+    need be, in float64.
+
+    Args:
+        target: the posterior.
+        theta: networks (P, D) at which rounding is measured.
+    """
+    recorded = not isinstance(target.network, ModuleNetwork)
+    few = theta[:_N_JUDGED].detach()
+    exact = _doubled(target)
+    truth = exact.log_likelihood(few.double())
+    exacter = replace(target, network=target.network.in_full_precision())
+    for candidate in (target, exacter):
+        error = _spread(candidate.log_likelihood(few) - truth)
+        if error <= MOST_ERROR:
+            return ais.Path(target, exact=None if candidate is target else candidate, recorded=recorded), error
+    return ais.Path(target, exact=_Doubled(exact), recorded=recorded), 0.0
+
+
+def _doubled(target: BayesianTarget) -> BayesianTarget:
+    weight = None if target.weight is None else target.weight.double()
+    network = target.network.in_full_precision()
+    return replace(target, x=target.x.double(), y=target.y.double(), weight=weight, network=network)
+
+
+def _spread(error: Tensor) -> float:
+    """The largest difference of two errors: a common one changes no comparison."""
+    return float(error.max() - error.min())
+
+
+@dataclass(frozen=True)
+class _Doubled:
+    """A target in float64 for points that are not."""
+
+    target: BayesianTarget
+
+    @property
+    def dim(self) -> int:
+        return self.target.dim
+
+    def log_prior(self, theta: Tensor) -> Tensor:
+        return self.target.log_prior(theta.double())
+
+    def log_likelihood(self, theta: Tensor) -> Tensor:
+        return self.target.log_likelihood(theta.double())
+
+    def sample_prior(self, sources: object, n_draws: int) -> torch.Tensor:
+        raise NotImplementedError

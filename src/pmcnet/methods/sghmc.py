@@ -1,0 +1,164 @@
+"""Stochastic gradient Hamiltonian Monte Carlo (Chen, Fox and Guestrin, 2014) with cyclical steps (Zhang et al., 2020).
+
+    v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
+
+with friction a and step h. C is diagonal, the inverse of the curvature that mini-batches show: (N / n) E[g_batch^2] is
+the empirical Fisher information, and the prior adds its own; the mean is over chains and recent batches. Within a cycle
+h falls by a cosine. In its first part chains look for a mode, by steps of the gradient over its root mean square and
+without noise; draws are kept after that.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import torch
+from torch import Tensor
+
+from pmcnet.bnn import BayesianTarget, Population
+from pmcnet.errors import InputError
+from pmcnet.methods.adam import default_start
+from pmcnet.methods.fit import Fit
+from pmcnet.methods.sae import prior_scale
+from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
+from pmcnet.methods.training_state import Stage, TrainingObserver, TrainingState
+from pmcnet.rng import standard_normal, stream
+
+REASON = (
+    "draws of stochastic gradient HMC come from steps that are never corrected and gradients of mini-batches: nothing "
+    "measures how far they are from the posterior. Use hmc or the annealed method for one that is."
+)
+_FORGET = 0.99
+_LAST_STEP = 0.05  # share of the first step that a cycle ends with
+_NOISE_STEP = 1 << 40
+
+
+class Walked(NamedTuple):
+    """Where chains are (P, D), the preconditioner's standard deviations (D,), draws (S, P, D) and the history."""
+
+    theta: Tensor
+    sigma: Tensor
+    draws: Tensor
+    history: tuple[EpochRecord, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SGHMC(Trained):
+    """Chains on mini-batches; an approximation that budgets allow which full batches exceed.
+
+    Args:
+        n_chains: chains, run as one batch.
+        n_cycles: times that the step falls; each cycle may find another mode.
+        step: h at the beginning of a cycle, in units of the curvature.
+        learning_rate: step of the search for a mode, likewise.
+        friction: a.
+        exploration: share of a cycle that looks for a mode.
+        batch_size: rows per step.
+        n_epochs: passes over the rows, of all cycles together.
+        n_kept: draws kept at most, of all chains together.
+    """
+
+    n_chains: int = 4
+    n_cycles: int = 4
+    step: float = 3e-3
+    learning_rate: float = 1e-2
+    friction: float = 0.1
+    exploration: float = 0.5
+    batch_size: int = 128
+    n_epochs: int = 200
+    n_kept: int = 100
+
+    needs_validation: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if min(self.n_chains, self.n_cycles, self.batch_size, self.n_epochs, self.n_kept) < 1:
+            raise InputError("n_chains, n_cycles, batch_size, n_epochs and n_kept must be at least 1.")
+        check_rate("step", self.step)
+        check_rate("learning_rate", self.learning_rate)
+        if not 0 < self.friction <= 1:
+            raise InputError(f"friction must be above 0 and at most 1; got {self.friction}.")
+        if not 0 <= self.exploration < 1:
+            raise InputError(f"exploration must lie in [0, 1); got {self.exploration}.")
+
+    def fit(
+        self,
+        target: BayesianTarget,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
+    ) -> Fit[EpochRecord]:
+        """Run the chains; validation rows only tell the history."""
+        theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
+        found = self.walk(
+            target, theta, seed=seed, validation=validation, progress=progress, state=state, observers=observers
+        )
+        kept = found.draws.flatten(0, 1)[-self.n_kept :] if len(found.draws) else found.theta
+        return Fit(Population.of(target, kept, REASON), found.history)
+
+    def walk(
+        self,
+        target: BayesianTarget,
+        start: Tensor,
+        *,
+        seed: int,
+        validation: Rows | None = None,
+        progress: Progress | None = None,
+        state: TrainingState | None = None,
+        observers: Iterable[TrainingObserver] = (),
+        stage: Stage = "fit",
+    ) -> Walked:
+        """From `start` (P, D), through all cycles; the other arguments are those of `fit`."""
+        theta, velocity = start.detach().clone(), torch.zeros_like(start)
+        square, prior = theta.new_zeros(target.dim), prior_scale(target).square().reciprocal()  # (D,)
+        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
+        n_batches = -(-len(target.x) // self.batch_size)
+        times = self._times(n_batches, len(theta))
+        draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
+        n_done = watch.first * n_batches
+        n_drawn = sum(at <= n_done for at in times)
+        parts = {"theta": theta, "velocity": velocity, "square": square}
+        watch.restore({**parts, "draws": draws[:n_drawn]}, theta)
+        for epoch in range(watch.first, self.n_epochs):
+            source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
+            for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
+                score, share = target.batch_likelihood_and_score(theta, batch).score, len(target.x) / batch.n_rows
+                square.lerp_(score.square().mean(0), 1 - _FORGET if n_done else 1.0)
+                gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
+                noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
+                height, noisy = self._height(n_done / (n_batches * self.n_epochs))
+                velocity *= 1 - self.friction
+                if noisy:
+                    scale = height * self.step * (share * square + prior).reciprocal()  # h C, (D,)
+                    velocity.addcmul_(gradient, scale).addcmul_(noise, (2 * self.friction * scale).sqrt())
+                else:
+                    rate = self.friction * height * self.learning_rate
+                    velocity.addcmul_(gradient, rate / (share * square.sqrt() + prior.sqrt()))
+                theta += velocity
+                n_done += 1
+                if n_drawn < len(times) and times[n_drawn] == n_done:
+                    draws[n_drawn] = theta
+                    n_drawn += 1
+            if validation is not None:
+                watch.judge(theta)
+            watch.done({**parts, "draws": draws[:n_drawn]})
+        share = len(target.x) / min(self.batch_size, len(target.x))
+        return Walked(theta, (share * square + prior).rsqrt(), draws[:n_drawn], tuple(watch.history))
+
+    def _height(self, done: float) -> tuple[float, bool]:
+        """The share of the first step when this share of all steps is done, and whether noise is added."""
+        within = done * self.n_cycles % 1
+        return _LAST_STEP + 0.5 * (1 - _LAST_STEP) * (1 + math.cos(math.pi * within)), within >= self.exploration
+
+    def _times(self, n_batches: int, n_chains: int) -> list[int]:
+        """After how many steps draws are kept: evenly in the part of each cycle that has noise."""
+        n_steps = self.n_epochs * n_batches
+        each = max(1, self.n_kept // (n_chains * self.n_cycles))
+        times = set()
+        for cycle in range(self.n_cycles):
+            first, last = (n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0))
+            times |= {math.floor(first + (last - first) * (i + 1) / each) for i in range(each)}
+        return sorted(at for at in times if at >= 1)

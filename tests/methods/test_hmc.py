@@ -1,0 +1,144 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pmcnet import ais
+from pmcnet.bnn import MLP, BayesianTarget, Categorical, Gaussian, GaussianPrior, LeNet5, ModuleNetwork
+from pmcnet.errors import InputError
+from pmcnet.experiments.problem import paper_problem
+from pmcnet.methods import Adam, Restarts
+from pmcnet.methods.hmc import MOST_ERROR, HMCMethod, decisive
+from pmcnet.methods.sghmc import SGHMC
+
+REFERENCE = Path(__file__).parents[1] / "statistical" / "nuts_reference.json"
+START = Restarts(Adam(objective="map", n_epochs=60, batch_size=32, learning_rate=1e-2))
+SIGMA, N = 0.5, 40
+
+
+def linear():
+    """A linear network with Gaussian noise and prior: the target, its posterior's mean and standard deviations."""
+    source = torch.Generator().manual_seed(0)
+    x = torch.randn(N, 3, generator=source, dtype=torch.float64)
+    y = x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.3 + SIGMA * torch.randn(N, generator=source).double()
+    design = torch.cat([x, torch.ones(N, 1).double()], 1)
+    covariance = torch.linalg.inv(design.mT @ design / SIGMA**2 + torch.eye(4).double())
+    mean = covariance @ design.mT @ y / SIGMA**2
+    target = BayesianTarget(MLP((3, 1)), Gaussian(SIGMA), x, y, prior=GaussianPrior(1.0))
+    return target, mean, covariance.diagonal().sqrt()
+
+
+def test_hmc_reaches_the_posterior_of_a_linear_network():
+    target, mean, deviation = linear()
+    method = HMCMethod(n_chains=16, sampler=ais.HMCPopulation(n_warmup=60, n_draws=200), start=START)
+    posterior = method.fit(target, seed=0).posterior
+    chains = posterior.result.theta.double()  # (K, P, D)
+    for value, expected in ((chains, mean), ((chains - mean).square(), deviation.square())):
+        by_chain = value.mean(0)  # (P, D)
+        error = by_chain.std(0) / 4
+        assert ((by_chain.mean(0) - expected).abs() < 5 * error).all()
+    assert posterior.verdict.status == "trustworthy", posterior.verdict
+    assert posterior.ess > 500
+
+
+def test_sghmc_reaches_the_posterior_of_a_linear_network():
+    """Full batches and small steps; what the steps add is a few percent."""
+    target, mean, deviation = linear()
+    method = SGHMC(n_chains=200, n_cycles=1, step=1e-2, batch_size=N, n_epochs=1500, n_kept=4000)
+    theta = method.fit(target, seed=0).posterior.theta
+    assert ((theta.mean(0) - mean).abs() < 5 * deviation / 200**0.5).all()
+    assert torch.allclose(theta.std(0), deviation, rtol=0.1)
+
+
+def test_a_warm_up_on_mini_batches_leaves_the_mode_and_learns_the_scales():
+    target, mean, deviation = linear()
+    walk = SGHMC(n_cycles=1, exploration=0.0, step=1e-2, batch_size=20, n_epochs=400)
+    found = walk.walk(target, mean.repeat(100, 1), seed=0)
+    assert torch.allclose(found.theta.std(0), deviation, rtol=0.4)
+    assert torch.allclose(found.sigma, deviation, rtol=0.6)
+
+
+@pytest.mark.parametrize(("name", "variance"), [("ionosphere", 6.46), ("wine", 30.0)])
+@pytest.mark.slow
+def test_hmc_predicts_like_nuts(name, variance):
+    problem = paper_problem(name, torch.device("cpu"))
+    start = Restarts(Adam(objective="map", n_epochs=100, batch_size=32, learning_rate=1e-2))
+    method = HMCMethod(n_chains=16, sampler=ais.HMCPopulation(n_warmup=100, n_draws=150), start=start)
+    posterior = method.fit(problem.target(variance), seed=0).posterior
+    expected = np.array(json.loads(REFERENCE.read_text())["problems"][name]["probability"])
+    found = posterior.predict(problem.test[0]).mean.numpy()
+    assert 0.5 * np.abs(found - expected).sum(-1).mean() < 0.012
+
+
+def test_a_run_goes_on_bit_for_bit():
+    target, _, _ = linear()
+    method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=6, n_draws=6), start=START)
+    states = []
+    whole = method.fit(target, seed=1, observers=[lambda state, _: states.append(state)]).posterior
+    for state in (states[2], states[8]):
+        again = method.fit(target, seed=1, state=state).posterior
+        assert torch.equal(again.theta, whole.theta)
+
+
+def test_a_state_on_disk_goes_on_bit_for_bit(tmp_path):
+    target, _, _ = linear()
+    method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=6, n_draws=6), start=START)
+    files = []
+    whole = method.fit(
+        target, seed=1, observers=[lambda state, _: files.append(ais.save_state(state, tmp_path / f"{state.step}"))]
+    ).posterior
+    for file in (files[0], files[7]):
+        state = ais.load_state(file)
+        assert isinstance(state, ais.ChainState)
+        assert torch.equal(method.fit(target, seed=1, state=state).posterior.theta, whole.theta)
+
+
+class Rough(ModuleNetwork):
+    """Outputs rounded to 8 bits, as in arithmetic that not every processor has."""
+
+    def __call__(self, theta, x):
+        return super().__call__(theta, x).bfloat16().to(x)
+
+    def in_full_precision(self):
+        return ModuleNetwork(self.module)
+
+
+def images(kind=ModuleNetwork):
+    source = torch.Generator().manual_seed(0)
+    x = torch.randn(60, 1, 28, 28, generator=source)
+    y = (x.flatten(1)[:, :64].sum(1).div(8).add(2).mul(2.5)).clamp(0, 9.99).floor()
+    network = kind(LeNet5(), example=x[:1])
+    return BayesianTarget(network, Categorical(10), x, y, prior=GaussianPrior(0.3))
+
+
+def test_rounding_is_measured_and_kept_below_a_tenth_of_a_nat():
+    theta = 0.3 * torch.randn(4, images().dim, generator=torch.Generator().manual_seed(1))
+    path, error = decisive(images(), theta)
+    assert path._exact is None
+    assert error < 1e-2
+    rough = images(Rough)
+    path, error = decisive(rough, theta)
+    assert path._exact is not None
+    assert error <= MOST_ERROR
+    assert float((rough.log_likelihood(theta) - images().log_likelihood(theta)).abs().max()) > MOST_ERROR
+
+
+def test_deep_networks_are_sampled_from_a_walk():
+    target = images()
+    walk = SGHMC(n_cycles=1, exploration=0.0, batch_size=20, n_epochs=2)
+    sampler = ais.HMCPopulation(n_warmup=2, n_draws=2, max_leapfrog=3)
+    fit = HMCMethod(
+        n_chains=2, sampler=sampler, start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)), walk=walk
+    ).fit(target, seed=0)
+    assert fit.posterior.theta.shape == (4, target.dim)
+    assert [line.warming for line in fit.history] == [True, True, False, False]
+    assert fit.posterior.verdict.status == "degenerate"
+
+
+@pytest.mark.parametrize("setting", [{"friction": 0.0}, {"exploration": 1.0}, {"step": -1.0}, {"n_cycles": 0}])
+def test_impossible_settings_of_sghmc_are_refused(setting):
+    with pytest.raises(InputError):
+        replace(SGHMC(), **setting)
