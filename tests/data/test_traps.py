@@ -19,11 +19,11 @@ from pmcnet.errors import InputError
 
 
 def refused(source, says: str) -> None:
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(InputError, match=says) as caught:
         data.read_frame(source)
     assert len(str(caught.value)) < 1500
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300 * 1024
 
 
@@ -67,11 +67,11 @@ def test_table_of_a_hundred_thousand_columns_is_refused(tmp_path):
 def test_wide_table_is_read_in_seconds(tmp_path):
     names = [f"c{i}" for i in range(4000)]
     (tmp_path / "rows.csv").write_text("\n".join(map(",".join, [names, names, names])))
-    start = time.monotonic()
+    start = time.process_time()
     frame = data.read_frame(tmp_path / "rows.csv")
     assert frame.shape == (2, 4000)
     assert frame["c3999"].tolist() == ["c3999"] * 2
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
 
 
 def test_column_that_is_repeated_often_is_named_once(tmp_path):

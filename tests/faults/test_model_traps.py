@@ -59,11 +59,11 @@ def with_tensors(path: Path, **changes: torch.Tensor | None) -> None:
 
 
 def refused(path: Path, says: str, kind: type = PMCNetClassifier, **options) -> None:
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(ModelFileError, match=says) as caught:
         kind.load(path, **options)
     assert str(caught.value).replace(str(path), "").isprintable()
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024
 
 

@@ -112,17 +112,17 @@ def test_name_that_is_too_long_is_free(tmp_path):
 )
 def test_config_that_cannot_be_is_refused_in_a_line(tmp_path, text, says):
     (tmp_path / "c.toml").write_text(text)
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(InputError, match=says) as caught:
         RunSettings.of({"data": "w"} | {k: v for k, v in read_config(tmp_path / "c.toml").items() if k != "provenance"})
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 1000
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_worst_dots_that_are_read_take_seconds(tmp_path):
     (tmp_path / "c.toml").write_text("\n".join(f"a{i}{'.a' * 1000} = 1" for i in range(100)))
-    start = time.monotonic()
+    start = time.process_time()
     with pytest.raises(InputError, match="there is no setting a0, a1"):
         RunSettings.of(read_config(tmp_path / "c.toml"))
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
