@@ -17,6 +17,7 @@ TINY = {
     **{name: {"n_epochs": 5} for name in TRAINED},
     "ensemble": {"n_epochs": 5, "n_members": 3},
     "sae": {"n_epochs": 4, "n_chains": 2, "n_members": 3, "n_next_epochs": 1},
+    "hmc": {"n_chains": 2, "n_warmup": 3, "n_draws": 3, "max_leapfrog": 3, "n_epochs": 2},
     "laplace": {"n_iterations": 20, "n_turns": 2},
     "nuts": {"n_chains": 2, "n_warmup": 15, "n_draws": 10},
 }

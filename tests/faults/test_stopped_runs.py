@@ -28,9 +28,10 @@ OPTIONS = {
     **dict.fromkeys(NAMES, ("n_epochs=6",)),
     **dict.fromkeys(("pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     "annealed": ("n_particles=24",),
+    "hmc": ("n_chains=2", "n_warmup=3", "n_draws=3", "max_leapfrog=3", "n_epochs=6"),
     "sae": ("n_epochs=3", "n_members=3", "n_next_epochs=2", "n_chains=2"),
 }
-SAMPLED = ("annealed", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc")
+SAMPLED = ("annealed", "hmc", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc")
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +96,8 @@ def after(monkeypatch, name, n, act):
 
 
 def observed(method):
-    return "annealed" if method == "annealed" else "stepped" if method in SAMPLED else "trained"
+    own = {"annealed": "annealed", "hmc": "chained"}
+    return own.get(method, "stepped" if method in SAMPLED else "trained")
 
 
 def press(number):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from pmcnet.ais.chain_result import ChainResult
-from pmcnet.ais.diagnostics import Verdict
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.posterior import Population
 from pmcnet.bnn.target import BayesianTarget
@@ -26,13 +25,14 @@ class ChainPosterior(Population):
         """The posterior of a target, from the run that sampled it."""
         samples = result.samples
         refuse_diverged(target, samples.theta)
-        reason = result.verdict.reason
+        status, reason = result.verdict
         return cls(
             target.network,
             target.likelihood,
             samples,
             target.memory,
             reason=reason,
+            status=status,
             result=result,
             energy_error=energy_error,
         )
@@ -41,8 +41,3 @@ class ChainPosterior(Population):
     def ess(self) -> float:
         """Effective draws, of what is known worst."""
         return self.result.ess
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether the draws can stand for the posterior, and why."""
-        return self.result.verdict

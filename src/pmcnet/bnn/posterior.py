@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealed_result import AnnealedResult
-from pmcnet.ais.diagnostics import Verdict
+from pmcnet.ais.diagnostics import Status, Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.likelihoods import Likelihood, Regression
@@ -257,6 +257,7 @@ class Population(ParticlePosterior):
     """
 
     reason: str = field(kw_only=True)
+    status: Status = field(kw_only=True, default="doubtful")
 
     @classmethod
     def of(cls, target: BayesianTarget, theta: Tensor, reason: str) -> Self:
@@ -287,5 +288,5 @@ class Population(ParticlePosterior):
 
     @property
     def verdict(self) -> Verdict:
-        """Never trustworthy: nothing here measures the distance to the posterior."""
-        return Verdict("doubtful", self.reason)
+        """Doubtful, unless those who made the draws knew better: equal weights say nothing."""
+        return Verdict(self.status, self.reason)

@@ -5,9 +5,7 @@ from typing import Any
 
 import click
 
-_NAMES = (
-    "annealed, pmcnet, pmcnet-light, gradfree, covfree, dm-pmc, sl-pmc, adam-mle, adam-map, ensemble, bbp, sgld, ..."
-)
+_NAMES = "annealed, hmc, pmcnet, pmcnet-light, gradfree, covfree, dm-pmc, sl-pmc, adam-mle, adam-map, ensemble, ..."
 
 
 def model_options(command: Any) -> Any:

@@ -38,8 +38,9 @@ from pmcnet.errors import InputError
 from pmcnet.estimators import storage
 from pmcnet.estimators.building import ModuleSource, network_for
 from pmcnet.estimators.columns import Columns
+from pmcnet.estimators.companion import Companion
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
-from pmcnet.estimators.fitting import Companion, Fitting, PriorStd
+from pmcnet.estimators.fitting import Fitting, PriorStd
 from pmcnet.estimators.planning import plan, resolve_device
 from pmcnet.estimators.results import Array, Averaged, Uncertainty
 from pmcnet.estimators.rows import merged

@@ -1,7 +1,7 @@
 """One fit: the prior's scale, then the posterior, by the planned method."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -11,11 +11,13 @@ from torch import Tensor
 from pmcnet import ais, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
+from pmcnet.estimators.companion import Companion
 from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
 from pmcnet.methods import AnnealedMethod, Given, PMCMethod
 from pmcnet.methods.checkpoint import AnyState
+from pmcnet.methods.hmc import HMCMethod
 from pmcnet.methods.training import Trained
-from pmcnet.methods.training_state import TrainingObserver, TrainingState
+from pmcnet.methods.training_state import TrainingState
 
 PriorStd = float | Literal["auto", "evidence", "validation"]
 Rows = tuple[Tensor, Tensor]
@@ -25,36 +27,7 @@ VALIDATION_SHARE = 0.2
 LEAST_VALIDATED = 20
 """Rows below which none are held out."""
 _SEARCH_STEPS = 5
-
-
-class Companion:
-    """Goes along with a fit: is told how it goes on and may hand it a state to go on from. This one does nothing."""
-
-    def stage(self, text: str) -> None:
-        """A new part of the work begins."""
-
-    def planned(self, plan: Plan) -> None:
-        """The method is known, with its settings."""
-
-    def resumed(self) -> AnyState | None:
-        """The state to go on from, where there is one."""
-        return None
-
-    def settled(self, plan: Plan, prior_std: float) -> None:
-        """The prior is known too, and sampling or training begins."""
-
-    def annealed(self, state: ais.AnnealedState, record: ais.AnnealedRecord) -> None:
-        """One temperature is done."""
-
-    def stepped(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
-        """One step is done."""
-
-    def epoch(self, done: int, total: int) -> None:
-        """One epoch is done."""
-
-    def observers(self) -> Sequence[TrainingObserver]:
-        """Who is shown the state of a training after each epoch."""
-        return ()
+_SEARCH_DRAWS = 20
 
 
 class Outcome(NamedTuple):
@@ -99,6 +72,8 @@ class Fitting:
         self.companion.planned(self.plan)
         if isinstance(method, AnnealedMethod):
             return self._annealed(method, target)
+        if isinstance(method, HMCMethod):
+            return self._hmc(method, target)
         if isinstance(method, Trained):
             return self._trained(method, target)
         return self._pmc(method, target)
@@ -175,14 +150,40 @@ class Fitting:
         fitted = started.fit(training, seed=self.seed, observers=observers, state=state, comm=self.comm)
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials, seconds)
 
+    def _hmc(self, method: HMCMethod, target: BayesianTarget) -> Outcome:
+        self._refuse_evidence()
+        trials: list[dict[str, float]] = []
+        seconds = 0.0
+        if isinstance(self.prior_std, str) and (len(target.x) >= LEAST_VALIDATED or self.prior_std == "validation"):
+            training, rows, counts = self._held_out(target)
+            sampler = replace(method.sampler, n_warmup=max(1, method.sampler.n_warmup // 4), n_draws=_SEARCH_DRAWS)
+            shorter = replace(method, sampler=sampler).fit
+            target, trials, seconds = self._validated(
+                target, training, rows, counts, lambda t: shorter(t, seed=self.seed).posterior
+            )
+        state = self.companion.resumed()
+        if not isinstance(state, ais.ChainState | TrainingState | None):
+            raise self._of_another_method(state)
+        self.companion.settled(self.plan, target.prior.sigma)
+        if not isinstance(state, ais.ChainState):
+            method, state = replace(method, start=self._start(method, target, None, state)), None
+        self.companion.stage(f"{method.n_chains} chains of {method.sampler.n_steps} trajectories")
+        fitted = method.fit(target, seed=self.seed, observers=[self.companion.chained], state=state)
+        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
+
     def _start(
-        self, method: PMCMethod, training: BayesianTarget, validation: Rows | None, state: TrainingState | None
+        self,
+        method: PMCMethod | HMCMethod,
+        training: BayesianTarget,
+        validation: Rows | None,
+        state: TrainingState | None,
     ) -> Given:
-        """The networks that the proposals begin at."""
-        self.companion.stage(f"training {method.n_proposals} networks to start from")
+        """The networks that proposals or chains begin at."""
+        n = method.n_proposals if isinstance(method, PMCMethod) else method.n_chains
+        self.companion.stage(f"training {n} networks to start from")
         loc = method.start(
             training,
-            method.n_proposals,
+            n,
             seed=self.seed,
             validation=validation,
             progress=self.companion.epoch,

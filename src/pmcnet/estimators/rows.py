@@ -50,6 +50,8 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
     """How often each row counts (N,), after checking length, sign and that some row counts."""
     if sample_weight is None:
         return np.ones(len(y))
+    if not np.any(sample_weight):  # before scikit-learn, some versions of which say it in words of their own
+        raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
     try:
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
     except OverflowError as error:
@@ -59,6 +61,4 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
             f"sample_weight, how often a row counts, must be at most {_LARGEST:g}; got {weight.max():g} in row "
             f"{weight.argmax() + 1}. Divide all weights by a common number."
         )
-    if not (weight > 0).any():
-        raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
     return np.asarray(weight)

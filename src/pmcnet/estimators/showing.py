@@ -1,6 +1,6 @@
 """Progress of a fit on standard error."""
 
-from pmcnet.estimators.fitting import Companion
+from pmcnet.estimators.companion import Companion
 from pmcnet.reports.progress import FitProgress
 
 

@@ -228,7 +228,8 @@ def _posterior(model: "PMCNetEstimator", record: dict[str, Any], path: Path, whe
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
     if record["population"]:
-        return Population(network, likelihood, samples, memory, reason=model.verdict_.reason)
+        status, reason = model.verdict_
+        return Population(network, likelihood, samples, memory, reason=reason, status=status)
     error = record["log_evidence_error"]
     return RecordedPosterior(
         network,

@@ -13,6 +13,7 @@ from pmcnet.methods.bbp import BBP
 from pmcnet.methods.extras.laplace import LaplaceMethod
 from pmcnet.methods.extras.library import installed, require
 from pmcnet.methods.extras.nuts import NUTSMethod
+from pmcnet.methods.hmc import HMCMethod
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.pmc import PMCMethod, Weights
 from pmcnet.methods.point import AdamMethod
@@ -23,7 +24,7 @@ from pmcnet.methods.starts import Jitter, Restarts
 
 Baseline = AdamMethod | BBP | SGLD | SGHMC | MCDropout | SAE
 Extra = LaplaceMethod | NUTSMethod
-Method = AnnealedMethod | PMCMethod | Baseline | Extra
+Method = AnnealedMethod | HMCMethod | PMCMethod | Baseline | Extra
 Value = int | float | str | None
 
 UNSET = "auto"
@@ -45,7 +46,7 @@ TRAINED: Mapping[str, Baseline] = {
 EXTRAS: Mapping[str, Extra] = {"laplace": LaplaceMethod(), "nuts": NUTSMethod()}
 """Methods of other libraries, with their defaults; see `methods.extras.library`."""
 
-NAMES = ("annealed", *ais.VARIANTS, *TRAINED)
+NAMES = ("annealed", "hmc", *ais.VARIANTS, *TRAINED)
 """Methods that are always there."""
 
 
@@ -99,11 +100,51 @@ class PMCOptions:
         )
 
 
-Options = AnnealedOptions | PMCOptions | Baseline | Extra
+@dataclass(frozen=True, kw_only=True)
+class HMCOptions:
+    """Settings of "hmc"; see `HMCMethod`, `ais.HMCPopulation`, `Adam` and `SGHMC`.
+
+    `n_epochs`, `batch_size` and `learning_rate` are of the starting networks, `walk_epochs` and `walk_step` of the
+    warm-up on mini-batches, which 0 epochs leave out.
+    """
+
+    n_chains: int = 16
+    n_warmup: int = 100
+    n_draws: int = 100
+    thin: int = 1
+    max_leapfrog: int = 256
+    n_epochs: int = 200
+    batch_size: int = 32
+    learning_rate: float = 1e-2
+    walk_epochs: int = 0
+    walk_step: float = 1e-2
+
+    def method(self, name: str) -> HMCMethod:
+        """The method with these settings."""
+        adam = Adam(
+            objective="map", n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate
+        )
+        walk = SGHMC(
+            n_cycles=1,
+            exploration=0.0,
+            step=self.walk_step,
+            batch_size=10 * self.batch_size,
+            n_epochs=max(1, self.walk_epochs),
+        )
+        sampler = ais.HMCPopulation(
+            n_warmup=self.n_warmup, n_draws=self.n_draws, thin=self.thin, max_leapfrog=self.max_leapfrog
+        )
+        return HMCMethod(
+            n_chains=self.n_chains, sampler=sampler, start=Restarts(adam), walk=walk if self.walk_epochs else None
+        )
+
+
+Options = AnnealedOptions | HMCOptions | PMCOptions | Baseline | Extra
 LIGHT = PMCOptions(n_proposals=20, n_draws=20, n_steps=20)
 
 
-_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start", "weight_decay", "exploration")
+_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start", "weight_decay", "exploration", "walk_epochs")
+_MANY_ROWS = 5000  # from which chains of "hmc" first walk on mini-batches
 
 
 def check_name(name: str) -> str:
@@ -131,6 +172,11 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
     """
     if check_name(name) == "annealed":
         return _with(AnnealedOptions(), name, given)
+    if name == "hmc":
+        batch_size = _adam_batch(n_rows)
+        n_walked = 20 if n_rows >= _MANY_ROWS else 0
+        sized = HMCOptions(batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=200), walk_epochs=n_walked)
+        return _with(sized, name, given)
     if name in EXTRAS:
         require(name)
         return _with(EXTRAS[name], name, given)

@@ -7,7 +7,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from pmcnet.ais import AnnealedRecord, AnnealedState, PMCInfo, PMCState, forecast
+from pmcnet.ais import AnnealedRecord, AnnealedState, ChainRecord, ChainState, PMCInfo, PMCState, forecast
 
 SECONDS_BETWEEN_LINES = 5.0
 """Where there is no terminal, lines of progress are at least this far apart."""
@@ -91,6 +91,12 @@ class FitProgress(_Display):
         self._history.append(record)
         done, left = len(self._history), forecast(self._history).n_temperatures
         self._show(done / (done + left), describe(self._history))
+
+    def chained(self, state: ChainState, record: ChainRecord) -> None:
+        """One trajectory of every chain is done."""
+        part = "warm-up" if record.warming else "draws"
+        text = f"{part}, trajectory {record.step}, log pi {record.log_density:.1f}"
+        self._show(None, f"{text}, acceptance {record.acceptance:.0%}")
 
     def stepped(self, state: PMCState, info: PMCInfo) -> None:
         """One step is done."""

@@ -10,7 +10,7 @@ from typing import Any
 from pmcnet import ais
 from pmcnet.ais.run import step_record
 from pmcnet.errors import InputError
-from pmcnet.estimators.fitting import Companion
+from pmcnet.estimators.companion import Companion
 from pmcnet.estimators.plain import plain
 from pmcnet.estimators.planning import Plan
 from pmcnet.estimators.showing import Shown
@@ -87,6 +87,11 @@ class RunCompanion(Companion):
     def annealed(self, state: ais.AnnealedState, record: ais.AnnealedRecord) -> None:
         """One temperature is done."""
         self.shown.annealed(state, record)
+        self._note(state, record._replace(seconds=self._before + record.seconds)._asdict())
+
+    def chained(self, state: ais.ChainState, record: ais.ChainRecord) -> None:
+        """One trajectory of every chain is done."""
+        self.shown.chained(state, record)
         self._note(state, record._replace(seconds=self._before + record.seconds)._asdict())
 
     def stepped(self, state: ais.PMCState, info: ais.PMCInfo) -> None:

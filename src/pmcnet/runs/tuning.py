@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pmcnet import tune
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
-from pmcnet.estimators.fitting import LEAST_VALIDATED, VALIDATION_SHARE, Companion
+from pmcnet.estimators.companion import Companion
+from pmcnet.estimators.fitting import LEAST_VALIDATED, VALIDATION_SHARE
 from pmcnet.estimators.showing import Shown
 from pmcnet.methods.grids import GRIDS, Choice, parts
 from pmcnet.methods.registry import options
