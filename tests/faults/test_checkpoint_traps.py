@@ -81,7 +81,7 @@ def test_pipe_device_and_folder_are_refused_at_once(tmp_path):
         ("log_evidence", {"float": "inf"}, "log_evidence"),
         ("ideal_variance", {"float": "-0x1p1"}, "ideal_variance"),
         ("least_ess", {"float": "-0x1p1"}, "least_ess"),
-        ("tuning", 3, "Points and Tuning"),
+        ("tuning", 3, "tuning must be Tuning"),
         ("points", {"tensor": ".log_weight"}, "log_weight"),
         ("extra", 1, "extra"),
         ("points", {"type": "Path", "parts": {}}, "no part of a state"),
