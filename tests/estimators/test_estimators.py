@@ -383,3 +383,23 @@ def test_validation_rows_count_as_often_as_they_were_given():
     tripled = PMCNetRegressor(**options).fit(x, y, sample_weight=3 * weight)
     assert weighted.prior_trials_ == repeated.prior_trials_
     assert weighted.prior_trials_ != tripled.prior_trials_
+
+
+def test_module_that_is_none_is_refused():
+    with pytest.raises(InputError, match=r"module must be an nn\.Module or make one .*; got 'a text'"):
+        PMCNetRegressor(**QUICK, module=lambda n_inputs, n_outputs: "a text").fit(*numbers(20))
+
+
+def test_module_that_asks_for_other_rows_in_its_own_words_is_heard():
+    class Own(nn.Linear):
+        def forward(self, x):
+            raise InputError("give rows of another kind.")
+
+    with pytest.raises(InputError, match=r"^give rows of another kind\.$"):
+        PMCNetRegressor(**QUICK, module=Own(3, 1)).fit(*numbers(20))
+
+
+def test_weights_that_are_all_zero_are_refused():
+    x, y = numbers(20)
+    with pytest.raises(InputError, match=r"zero for every row, so no row counts\. Give some row a positive weight"):
+        PMCNetRegressor(**QUICK).fit(x, y, sample_weight=np.zeros(20))

@@ -50,7 +50,7 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
     """How often each row counts (N,), after checking length, sign and that some row counts."""
     if sample_weight is None:
         return np.ones(len(y))
-    if not np.any(sample_weight):  # before scikit-learn, some versions of which say it in words of their own
+    if not np.asarray(sample_weight).any():  # before scikit-learn, some versions of which say it in words of their own
         raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
     try:
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
