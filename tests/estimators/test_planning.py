@@ -34,6 +34,10 @@ def test_larger_problem_gets_fewer_and_then_another_method():
     some = plan(target(10_000), "auto", {}, budget="3min", searching=True)
     assert some.name == "annealed"
     assert some.options.n_particles < MOST_PARTICLES
+    large = plan(target(30_000), "auto", {}, budget="3min", searching=True)
+    assert large.name == "hmc"
+    assert 40 <= large.options.n_warmup + large.options.n_draws <= 400
+    assert "more than the budget of 3 min" in large.reason
     huge = plan(target(1_000_000), "auto", {}, budget="3min", searching=True)
     assert huge.name == "pmcnet-light"
     assert "more than the budget of 3 min" in huge.reason

@@ -28,8 +28,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         activation: "tanh", "relu", "sigmoid" or "silu".
         module: instead of hidden layers, any `nn.Module` with one output per class (one for two classes), or a
             function of (number of inputs or shape of an image, number of outputs) that makes one.
-        method: "auto" takes "annealed" where its estimated cost fits the budget, else "pmcnet-light"; `method_reason_`
-            says which and why. Or any name of `methods.registry.NAMES` (docs/estimators.md).
+        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else "pmcnet-light";
+            `method_reason_` says which and why. Or any name of `methods.registry.NAMES` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by the root of the
             fan-in for weights; "laplace".

@@ -3,7 +3,8 @@
 The cost of an annealed run is estimated from sizes alone, so that the choice depends on the data's shape and the kind
 of device and not on how busy the machine is: one gradient of one network takes N (units * A + parameters * 6 / F)
 seconds, with A and F measured on two CPU cores and on one H200 (docs/estimators.md), and a run takes about 4 N
-gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md).
+gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md). Where that is too much,
+Hamiltonian chains from trained networks need fewer: 8 of them, some 60 gradients to a trajectory.
 """
 
 import math
@@ -22,6 +23,11 @@ LEAST_PARTICLES = 64
 N_SEARCH = 64
 """Particles of each trial of the prior's scale."""
 N_TRIALS = 4
+N_CHAINS = 8
+GRADIENTS_PER_TRAJECTORY = 60
+LEAST_TRAJECTORIES = 40
+MOST_TRAJECTORIES = 400
+_SEARCHING_CHAINS = 4.0  # times the cost of a run, where the prior's scale is searched with shorter ones
 SEARCH_ROWS = 1000
 """Rows, at most, on which the prior's scale is searched: it depends little on how many there are."""
 
@@ -81,7 +87,7 @@ def plan(
     Args:
         target: of the training rows.
         method: a name, or "auto" for annealed where its estimated cost fits the budget or settings of it are given,
-            and pmcnet-light elsewhere.
+            else hmc where that does, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
         budget: what "auto" may spend, in estimated time.
         searching: whether the prior's scale is to be searched as well.
@@ -106,11 +112,15 @@ def plan(
     if given:
         why = f"{run} should take about {cost}, more than the budget of {_span(limit)}; its settings were given."
         return Plan("annealed", chosen, why)
-    why = (
-        f"{run} would take about {cost}, more than the budget of {_span(limit)}, so pmcnet-light was used; raise the "
-        "budget for annealed."
-    )
-    return Plan("pmcnet-light", options("pmcnet-light", {}, n_rows), why)
+    why = f"{run} would take about {cost}, more than the budget of {_span(limit)}, so"
+    trajectory = N_CHAINS * GRADIENTS_PER_TRAJECTORY * gradient_seconds(target, n_rows)
+    n_affordable = int(limit / trajectory / (_SEARCHING_CHAINS if searching else 1.0))
+    if n_affordable >= LEAST_TRAJECTORIES:
+        n = min(n_affordable, MOST_TRAJECTORIES) // 2
+        chains = options("hmc", {"n_chains": N_CHAINS, "n_warmup": n, "n_draws": n}, n_rows)
+        return Plan("hmc", chains, f"{why} {N_CHAINS} chains of hmc were used; raise the budget for annealed.")
+    reason = f"{why} pmcnet-light was used; raise the budget for a posterior: hmc, or annealed."
+    return Plan("pmcnet-light", options("pmcnet-light", {}, n_rows), reason)
 
 
 def resolve_device(name: str) -> torch.device:

@@ -37,8 +37,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         module: instead of hidden layers, any `nn.Module` with one output, or a function of (number of inputs or shape
             of an image, 1) that makes one.
         noise: "learn" the noise's standard deviation with the weights, or give it, in units of y.
-        method: "auto" takes "annealed" where its estimated cost fits the budget, else "pmcnet-light"; `method_reason_`
-            says which and why. Or any name of `methods.registry.NAMES` (docs/estimators.md).
+        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else "pmcnet-light";
+            `method_reason_` says which and why. Or any name of `methods.registry.NAMES` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by the root of the
             fan-in for weights; "laplace".
