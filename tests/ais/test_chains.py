@@ -144,6 +144,19 @@ def test_too_few_draws_are_degenerate():
     assert few.rhat == math.inf
 
 
+def test_draws_need_not_be_kept():
+    """Observers then see each of them; what chains are judged by is kept all the same."""
+    seen = []
+    sampler = replace(SHORT, keep=False)
+    path, state = started(sampler)
+    lean = sampler.run(path, state, observers=[lambda s, r: None if r.warming else seen.append(s.points.theta)])
+    whole = SHORT.run(*started())
+    assert lean.theta.shape == (0, 4, 6)
+    assert torch.equal(torch.stack(seen), whole.theta)
+    assert torch.equal(lean.monitors, whole.monitors)
+    assert lean.rhat == whole.rhat
+
+
 def test_time_ends_a_run():
     result = SHORT.run(*started(), max_seconds=1e-9)
     assert len(result.history) == 1

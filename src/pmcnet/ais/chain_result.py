@@ -44,8 +44,8 @@ class ChainRecord(NamedTuple):
 class ChainResult:
     """Draws of P chains.
 
-    `theta` (K, P, D) are the draws, `log_density` (K, P) log pi there, `monitors` (K, P, S) what they predict for a few
-    rows, or the coordinates; `finished` says whether all trajectories were made.
+    `theta` (K, P, D) are the draws, none where they were not kept; `log_density` (K, P) is log pi there, `monitors`
+    (K, P, S) what they predict for a few rows, or the coordinates; `finished` says whether all trajectories were made.
     """
 
     theta: Tensor
@@ -99,8 +99,10 @@ class ChainResult:
     @property
     def verdict(self) -> Verdict:
         """Whether the draws can stand for the target, and why."""
-        if len(self.theta) < 4:
-            return Verdict("degenerate", f"there are {len(self.theta)} draws of each chain, too few to judge. {MORE}")
+        if len(self.log_density) < 4:
+            return Verdict(
+                "degenerate", f"there are {len(self.log_density)} draws of each chain, too few to judge. {MORE}"
+            )
         if self.history and not self.acceptance > MIN_ACCEPTANCE:
             return Verdict("doubtful", f"only {self.acceptance:.0%} of the trajectories were accepted. {MORE}")
         if abs(self.drift) > MAX_DRIFT:

@@ -37,7 +37,8 @@ class ChainState(NamedTuple):
 
     `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,) the mean of
     `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the last log step sizes of the
-    warm-up; `kept` (K, P, D) are the draws so far and `log_density` (K, P) log pi there.
+    warm-up; `kept` (K, P, D) are the draws so far, `log_density` (K, P) log pi there and `monitors` (K, P, S) what they
+    predict for a few rows.
     """
 
     points: Points
@@ -48,6 +49,7 @@ class ChainState(NamedTuple):
     log_step: float
     kept: Tensor
     log_density: Tensor
+    monitors: Tensor
     step: int
     seed: int
 
@@ -65,6 +67,7 @@ class HMCPopulation:
         thin: trajectories from one kept draw to the next.
         move: trajectories; the length is tuned during the warm-up where it is "auto".
         max_leapfrog: longest trajectory.
+        keep: whether draws are kept; without them, observers make of each state what they need.
     """
 
     n_warmup: int = 200
@@ -72,6 +75,7 @@ class HMCPopulation:
     thin: int = 1
     move: HMC = HMC(target_acceptance=0.8)
     max_leapfrog: int = MAX_LENGTH
+    keep: bool = True
 
     def __post_init__(self) -> None:
         for name, least in (("n_warmup", 1), ("n_draws", 2), ("thin", 1), ("max_leapfrog", 1)):
@@ -103,7 +107,8 @@ class HMCPopulation:
             sigma = self._felt(path, points, rng.stream(seed, 0, 0, theta.device))
         tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
         kept, values = theta.new_empty(0, *theta.shape), points.log_prior.new_empty(0, len(theta))
-        return ChainState(points, sigma, torch.zeros_like(sigma), 0, tuning, 0.0, kept, values, 0, seed)
+        watched = values.new_empty(0, *path.monitor(points.theta).shape)
+        return ChainState(points, sigma, torch.zeros_like(sigma), 0, tuning, 0.0, kept, values, watched, 0, seed)
 
     def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
         """One trajectory of every chain."""
@@ -124,7 +129,7 @@ class HMCPopulation:
         moved, ways = kernel.move(state.points, step, length, noise, test, unit=unit)
         record = _record(state, moved, length, warming, time.monotonic() - start)
         state = state._replace(points=moved.points, step=state.step + 1)
-        return (self._adapted(state, moved, step[:, 0], ways[0]) if warming else self._kept(state)), record
+        return (self._adapted(state, moved, step[:, 0], ways[0]) if warming else self._kept(state, path)), record
 
     def run(
         self,
@@ -150,9 +155,8 @@ class HMCPopulation:
                 observer(state, history[-1])
             if max_seconds is not None and history[-1].seconds >= max_seconds:
                 break
-        monitors = [path.monitor(theta).double() for theta in state.kept]
-        watched = torch.stack(monitors) if monitors else state.log_density.new_empty(0, len(state.points.theta), 0)
-        return ChainResult(state.kept, state.log_density, watched, tuple(history), state.step >= self.n_steps)
+        finished = state.step >= self.n_steps
+        return ChainResult(state.kept, state.log_density, state.monitors, tuple(history), finished)
 
     def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
         """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
@@ -181,13 +185,16 @@ class HMCPopulation:
         n, log = state.n_seen * len(state.points.theta), state.curvature.clamp(min=_FLAT).log()
         return torch.exp(-0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES))
 
-    def _kept(self, state: ChainState) -> ChainState:
+    def _kept(self, state: ChainState, path: Path) -> ChainState:
+        """The state with this draw, where it is one that counts."""
         if (state.step - self.n_warmup) % self.thin:
             return state
-        kept = torch.cat([state.kept, state.points.theta[None]])
-        return state._replace(
-            kept=kept, log_density=torch.cat([state.log_density, state.points.log_density(1.0)[None]])
+        points = state.points
+        state = state._replace(
+            log_density=torch.cat([state.log_density, points.log_density(1.0)[None]]),
+            monitors=torch.cat([state.monitors, path.monitor(points.theta).double()[None]]),
         )
+        return state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
 
     def _felt(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
         """1 / sqrt |H_d|, with the norm of each row of the Hessian from what a displacement does to the score.

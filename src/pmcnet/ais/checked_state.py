@@ -62,11 +62,15 @@ def _check_chains(state: ChainState) -> None:
     whole = type(state.n_seen) is int and 0 <= state.n_seen < MOST_STEPS
     _check(whole, "n_seen", "a whole number, 0 or more")
     _check_number(state.log_step, "log_step", -1e3, 1e3)
-    kept, values = state.kept, state.log_density
-    _check(isinstance(kept, Tensor) and isinstance(values, Tensor), "kept and log_density", "tensors")
+    kept, values, watched = state.kept, state.log_density, state.monitors
+    _check(all(isinstance(part, Tensor) for part in (kept, values, watched)), "kept and log_density", "tensors")
+    n_draws, n_chains = len(values), shape[0]
     _check(kept.dtype == dtype and tuple(kept.shape[1:]) == shape and kept.ndim == 3, "kept", "draws of the chains")
-    _check(values.dtype == torch.float64 and values.shape == kept.shape[:2], "log_density", "one number per draw")
-    _check(bool(kept.isfinite().all()) and not bool(values.isnan().any()), "kept", "finite")
+    _check(len(kept) in (0, n_draws), "kept", "as many as there are draws, or none")
+    double = values.dtype == watched.dtype == torch.float64
+    _check(double and values.shape == (n_draws, n_chains), "log_density", "one number per draw")
+    _check(watched.ndim == 3 and watched.shape[:2] == values.shape, "monitors", "some numbers per draw")
+    _check(bool(kept.isfinite().all() and watched.isfinite().all() and not values.isnan().any()), "kept", "finite")
     _check_tuning(state.tuning)
 
 
