@@ -29,12 +29,14 @@ from pmcnet.runs.settings import RunSettings
 PMC = {"n_proposals": 4, "n_draws": 10, "n_steps": 3, "n_epochs": 5}
 METHODS: Mapping[str, Mapping[str, Any]] = {
     "annealed": {"n_particles": 32},
+    "hmc": {"n_chains": 4, "n_warmup": 6, "n_draws": 6, "max_leapfrog": 4, "n_epochs": 3},
     "pmcnet": PMC,
     "pmcnet-light": PMC,
     "adam-map": {"n_epochs": 5},
     "ensemble": {"n_epochs": 5, "n_members": 3},
     "bbp": {"n_epochs": 5, "n_kept": 10},
     "sgld": {"n_epochs": 5, "n_kept": 10},
+    "sghmc": {"n_epochs": 8, "n_kept": 10},
     "mc-dropout": {"n_epochs": 5, "n_passes": 10},
     "sae": {"n_epochs": 5, "n_next_epochs": 1, "n_chains": 2, "n_members": 3},
 }
