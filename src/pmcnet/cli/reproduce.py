@@ -15,9 +15,17 @@ import click
 )
 @click.option("--device", default="cpu", show_default=True, help="Where to run: cpu, cuda, cuda:1, ...")
 @click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over.")
+@click.option("--budget", help="Of the experiments with chains: time in all, e.g. 10min; earlier calls count.")
 @click.option("--fresh", is_flag=True, help="Delete the checkpoints of this experiment first and begin anew.")
 def reproduce(
-    name: str | None, listing: bool, quick: bool, out: Path, device: str, n_seeds: int | None, fresh: bool
+    name: str | None,
+    listing: bool,
+    quick: bool,
+    out: Path,
+    device: str,
+    n_seeds: int | None,
+    budget: str | None,
+    fresh: bool,
 ) -> None:
     """Reproduce one of the paper's tables with its figures.
 
@@ -27,6 +35,7 @@ def reproduce(
     """
     from pmcnet import experiments
     from pmcnet.errors import RunInterrupted
+    from pmcnet.estimators.planning import seconds_of
 
     if listing or name is None:
         for key, experiment in experiments.EXPERIMENTS.items():
@@ -36,7 +45,10 @@ def reproduce(
     if name in experiments.EXPERIMENTS:
         _resume(name, folder, fresh)
     try:
-        record = experiments.reproduce(name, quick=quick, device=device, n_seeds=n_seeds, say=_say, folder=folder)
+        seconds = seconds_of(budget) if budget is not None else None
+        record = experiments.reproduce(
+            name, quick=quick, device=device, n_seeds=n_seeds, say=_say, folder=folder, budget=seconds
+        )
     except KeyboardInterrupt:
         if not _kept(name, folder):
             raise

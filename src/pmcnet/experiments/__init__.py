@@ -1,6 +1,7 @@
 """The paper's experiments by name: each runs ours and returns plain data with the paper's numbers beside it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -8,7 +9,7 @@ from typing import NamedTuple
 import torch
 
 from pmcnet.errors import InputError
-from pmcnet.experiments import control, deep, shallow
+from pmcnet.experiments import control, deep, posterior, shallow
 from pmcnet.experiments.scoring import Say
 from pmcnet.runs.curves import Record
 
@@ -18,7 +19,7 @@ class Experiment(NamedTuple):
 
     description: str
     run: Callable[..., Record]
-    settings: control.Settings | shallow.Settings | deep.Settings
+    settings: control.Settings | shallow.Settings | deep.Settings | posterior.Settings
 
 
 # The paper does not give the spread of the first proposals. Its published Ionosphere script uses 0.1, taken here for
@@ -35,6 +36,8 @@ CIFAR10 = deep.Settings(
     n_steps=2, n_epochs=80, batch_size=1024, learning_rate=0.012, weight_decay=0.3, precision="bf16", n_chains=3
 )
 
+CIFAR10_POSTERIOR = posterior.Settings(n_chains=8, prior_variance=0.2, n_epochs=40, marks=(), batch_size=512)
+
 EXPERIMENTS = {
     "control-sizes": Experiment("PMCnet on 50, 400 and 1600 control rows", control.run_sizes, control.Settings()),
     "control-variants": Experiment(
@@ -48,11 +51,24 @@ EXPERIMENTS = {
     "mnist-c": Experiment("MNIST-C (rotate), LeNet-5", partial(deep.run, "mnist-c"), deep.Settings()),
     "svhn-g": Experiment("SVHN in grey, LeNet-5", partial(deep.run, "svhn-g"), deep.Settings()),
     "cifar10": Experiment("CIFAR10, ResNet-20", partial(deep.run, "cifar10"), CIFAR10),
+    "mnist-c-posterior": Experiment(
+        "Hamiltonian chains of LeNet-5 on MNIST-C", partial(posterior.run, "mnist-c-posterior"), posterior.Settings()
+    ),
+    "cifar10-posterior": Experiment(
+        "Hamiltonian chains of ResNet-20 on CIFAR10", partial(posterior.run, "cifar10-posterior"), CIFAR10_POSTERIOR
+    ),
 }
 
 
 def reproduce(
-    name: str, *, quick: bool, device: str, say: Say, n_seeds: int | None = None, folder: Path | None = None
+    name: str,
+    *,
+    quick: bool,
+    device: str,
+    say: Say,
+    n_seeds: int | None = None,
+    folder: Path | None = None,
+    budget: float | None = None,
 ) -> Record:
     """Run one experiment.
 
@@ -63,14 +79,21 @@ def reproduce(
         say: told a line of progress at a time.
         n_seeds: repetitions, if other than the default.
         folder: where the large experiments keep checkpoints, to go on from when they were interrupted.
+        budget: seconds of an experiment with chains, those of earlier calls included.
     """
     if name not in EXPERIMENTS:
         raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}.")
     experiment = EXPERIMENTS[name]
     settings = experiment.settings.quick() if quick else experiment.settings
+    if n_seeds is not None and isinstance(settings, posterior.Settings):
+        raise InputError(f"{name} has one seed; leave --seeds out.")
     if n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
-    kept = {"folder": folder} if isinstance(settings, deep.Settings) else {}
+    if budget is not None:
+        if not isinstance(settings, posterior.Settings):
+            raise InputError(f"{name} has no budget; the experiments named *-posterior have.")
+        settings = replace(settings, budget=budget)
+    kept = {"folder": folder} if isinstance(settings, deep.Settings | posterior.Settings) else {}
     return experiment.run(settings=settings, device=_device(device), say=say, **kept)
 
 

@@ -176,6 +176,7 @@ def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say:
         stages.keep_record(f"start-{seed}", known)
         stages.keep_state(key, state)
         say(f"{problem.name}, seed {seed}: {settings.n_proposals} networks trained in {seconds:.1f} s, {_said(known)}")
+    assert isinstance(state, ais.PMCState)
     lines: list[Record] = stages.record(f"history-{seed}") or []
     del lines[state.step :]
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from pmcnet import data
-from pmcnet.bnn import MLP, Categorical, LearnedGaussian, LeNet5, ModuleNetwork, ResNet20
+from pmcnet.bnn import MLP, Categorical, LearnedGaussian, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN
 from pmcnet.bnn.arithmetic import Precision
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
 from pmcnet.experiments.problem import Problem, rows
@@ -38,6 +38,10 @@ IMAGES = {
     "svhn-g": _Images(18_315, 54_942, lambda: LeNet5(image_size=32), lambda black: RandomAffine(**_AFFINE, fill=black)),
     "cifar10": _Images(5_000, 45_000, ResNet20, lambda _: FlipAndCrop()),
 }
+POSTERIORS = {
+    "mnist-c-posterior": ("mnist-c", IMAGES["mnist-c"]),
+    "cifar10-posterior": ("cifar10", _Images(0, 50_000, ResNet20FRN, lambda _: FlipAndCrop())),
+}
 TABLES = {"protein": (9, 100, 100, 1), "naval": (14, 100, 100, 1)}
 
 Limits = tuple[int, int, int]
@@ -55,7 +59,26 @@ def image_problem(
         augmented: whether training on mini-batches changes images at random.
         limits: at most so many training, validation and test images.
     """
-    kind, images = IMAGES[name], data.load_images(name)
+    return _problem(name, name, IMAGES[name], device, how, augmented=augmented, limits=limits)
+
+
+def posterior_problem(name: str, device: torch.device, how: Evaluation, *, limits: Limits | None = None) -> Problem:
+    """Images as posterior studies take them: nothing changed at random, and no network with batch statistics."""
+    source, kind = POSTERIORS[name]
+    return _problem(name, source, kind, device, how, augmented=False, limits=limits)
+
+
+def _problem(
+    name: str,
+    source: str,
+    kind: _Images,
+    device: torch.device,
+    how: Evaluation,
+    *,
+    augmented: bool,
+    limits: Limits | None,
+) -> Problem:
+    images = data.load_images(source)
     split = data.image_split(images, min(kind.n_validation, len(images.y_train) // 4), seed=0)
     n_train, n_val, n_test = limits or (kind.n_train, kind.n_validation, len(images.y_test))
     axes = (0, 2, 3)
@@ -67,7 +90,7 @@ def image_problem(
 
     train = part(split.x_train, split.y_train, n_train)
     module = kind.module()
-    reference = train[0][:_N_REFERENCE] if name == "cifar10" else None
+    reference = train[0][:_N_REFERENCE] if isinstance(module, ResNet20) else None
     network = ModuleNetwork(
         module,
         batch_norm="stored" if reference is None else "reference",

@@ -1,13 +1,19 @@
 """Stages of a long experiment on disk, so that one that was interrupted goes on where it was."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save
+from torch import Tensor
 
 from pmcnet import ais
 from pmcnet.errors import InputError
+from pmcnet.files.reading import read_file
+from pmcnet.files.tensors import parse_tensors
+from pmcnet.files.writing import write_whole
 from pmcnet.runs.folder import write_json
 
 
@@ -33,18 +39,29 @@ class Stages:
             )
         write_json(place, plain)
 
-    def state(self, key: str, device: torch.device) -> ais.PMCState | None:
+    def state(self, key: str, device: torch.device) -> ais.State | None:
         """The sampler's state that was kept last."""
         if self._folder is None or not self._path(f"{key}.safetensors").exists():
             return None
-        state = ais.load_state(self._path(f"{key}.safetensors"), device)
-        assert isinstance(state, ais.PMCState)
-        return state
+        return ais.load_state(self._path(f"{key}.safetensors"), device)
 
-    def keep_state(self, key: str, state: ais.PMCState) -> None:
+    def keep_state(self, key: str, state: ais.State) -> None:
         """Keep a state in place of the one before."""
         if self._folder is not None:
             ais.save_state(state, self._path(f"{key}.safetensors"))
+
+    def tensors(self, key: str, device: torch.device) -> dict[str, Tensor]:
+        """Tensors that were kept, by name; none where there are none."""
+        if self._folder is None or not self._path(f"{key}.tensors").exists():
+            return {}
+        found, _ = parse_tensors(read_file(self._path(f"{key}.tensors")))
+        return {name: tensor.to(device) for name, tensor in found.items()}
+
+    def keep_tensors(self, key: str, tensors: Mapping[str, Tensor]) -> None:
+        """Keep tensors in place of those before."""
+        if self._folder is not None:
+            plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+            write_whole(self._path(f"{key}.tensors"), save(plain))
 
     def record(self, key: str) -> Any:
         """A record that was kept, or None."""

@@ -1,0 +1,56 @@
+"""The averaged prediction of many networks, added up draw by draw, so that none needs to be kept."""
+
+from typing import NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from pmcnet import metrics
+from pmcnet.runs.curves import Record
+
+
+class Average(NamedTuple):
+    """Sums over `n` networks on N rows: probabilities (N, C), entropies (N,), and the number of right answers."""
+
+    probability: Tensor
+    entropy: Tensor
+    n_right: Tensor
+    n: Tensor
+
+    @classmethod
+    def nothing(cls, n_rows: int, n_classes: int, device: torch.device) -> Self:
+        """Of no network."""
+        zeros = torch.zeros(n_rows, n_classes, dtype=torch.float64, device=device)
+        return cls(zeros, zeros[:, 0].clone(), zeros.new_zeros(()), zeros.new_zeros(()))
+
+    def plus(self, draws: Tensor, label: Tensor) -> "Average":
+        """With more networks: probabilities (P, N, C) for rows of these classes (N,)."""
+        draws = draws.double()
+        right = (draws.argmax(-1) == label).double().mean(-1).sum()
+        entropy = -torch.special.xlogy(draws, draws).sum(-1).sum(0)
+        return Average(
+            self.probability + draws.sum(0), self.entropy + entropy, self.n_right + right, self.n + len(draws)
+        )
+
+    @property
+    def mean(self) -> Tensor:
+        """The averaged probabilities (N, C)."""
+        return self.probability / self.n
+
+    @property
+    def uncertainty(self) -> tuple[Tensor, Tensor]:
+        """Entropy of the average and mutual information between class and network (N,), in nats."""
+        total = -torch.special.xlogy(self.mean, self.mean).sum(-1)
+        return total, total - self.entropy / self.n
+
+    def scores(self, label: Tensor) -> Record:
+        """Accuracy, NLL, Brier score and ECE of the average; the mean accuracy of one network; how many there are."""
+        average = self.mean
+        return {
+            "accuracy": float((average.argmax(-1) == label).double().mean()),
+            "nll": float(-average.gather(1, label[:, None]).log().mean()),
+            "brier": float(metrics.brier(average, label)),
+            "ece": float(metrics.ece(average, label)),
+            "single_accuracy": float(self.n_right / self.n),
+            "n_networks": int(self.n),
+        }
