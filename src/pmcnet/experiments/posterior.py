@@ -25,7 +25,7 @@ from pmcnet.experiments.stages import Stages
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.hmc import decisive
 from pmcnet.methods.sghmc import SGHMC
-from pmcnet.runs.curves import Record
+from pmcnet.runs.curves import Record, finite
 
 ENSEMBLE_SEED = 1000
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
@@ -198,8 +198,9 @@ def _chains(
             stages.keep_record("chains", record)
             saved = time.monotonic()
     result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True)
-    record |= {"energy_error": error, "rhat": result.rhat, "ess": result.ess, "drift": result.drift}
-    record |= {"verdict": list(result.verdict), "disagreement": list(result.disagreement)}
+    known = {"energy_error": error, "rhat": result.rhat, "ess": result.ess, "drift": result.drift}
+    known |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
+    record |= {name: finite(value) for name, value in known.items()} | {"verdict": list(result.verdict)}
     return record | {"scores": average.scores(label)}, average.mean
 
 
