@@ -147,7 +147,8 @@ def refusals(number: int, folder: Path) -> None:
     x, y, _ = _rows(number)
     damaged = folder / "damaged"
     damaged.write_bytes(np.random.default_rng(number).bytes(1000 + 10 * (number % 100)))
-    diverging = _settings("sgld", number) | {"method_options": {"learning_rate": 1e3, "n_epochs": 5}}
+    fast = {"method": "sgld", "method_options": {"learning_rate": 1e3, "n_epochs": 5}}
+    diverging = _settings("adam-map", number) | fast
     refused(lambda: PMCNetRegressor(**diverging).fit(x, y))
     refused(lambda: PMCNetRegressor(**_settings("adam-map", number)).fit(x * np.inf, y))
     refused(lambda: PMCNetRegressor.load(damaged))
