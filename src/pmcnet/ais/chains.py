@@ -67,6 +67,8 @@ class HMCPopulation:
         thin: trajectories from one kept draw to the next.
         move: trajectories; the length is tuned during the warm-up where it is "auto".
         max_leapfrog: longest trajectory.
+        adapt_scale: whether the warm-up learns the preconditioner from the chains' scores. It must not where there are
+            many more dimensions than chains: scales that follow a chain's own score drive it away from the target.
         keep: whether draws are kept; without them, observers make of each state what they need.
     """
 
@@ -75,6 +77,7 @@ class HMCPopulation:
     thin: int = 1
     move: HMC = HMC(target_acceptance=0.8)
     max_leapfrog: int = MAX_LENGTH
+    adapt_scale: bool = True
     keep: bool = True
 
     def __post_init__(self) -> None:
@@ -178,7 +181,7 @@ class HMCPopulation:
         square = moved.points.score(1.0).square().mean(0)  # (D,)
         curvature = curvature + (square - curvature) / (seen + 1)
         state = state._replace(curvature=curvature, n_seen=seen + 1, tuning=tuning, log_step=log_step)
-        return state._replace(sigma=self._scaled(state)) if done >= _FORGET else state
+        return state._replace(sigma=self._scaled(state)) if self.adapt_scale and done >= _FORGET else state
 
     def _scaled(self, state: ChainState) -> Tensor:
         """1 / sqrt of the mean squared score; where few were seen, drawn to the geometric mean over coordinates."""

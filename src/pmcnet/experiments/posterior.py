@@ -62,7 +62,7 @@ class Settings:
     batch_size: int = 500
     learning_rate: float = 3e-3
     walk_epochs: int = 60
-    walk_step: float = 5e-3
+    walk_step: float = 2e-3
     walk_batch: int = 1000
     n_warmup: int = 10
     max_leapfrog: int = 60
@@ -169,7 +169,11 @@ def _chains(
     theta, sigma, walked = _walk(problem, target, settings, start, stages, say)
     path, error = decisive(target, theta)
     sampler = ais.HMCPopulation(
-        n_warmup=settings.n_warmup, n_draws=1 << 20, max_leapfrog=settings.max_leapfrog, keep=False
+        n_warmup=settings.n_warmup,
+        n_draws=1 << 20,
+        max_leapfrog=settings.max_leapfrog,
+        adapt_scale=False,
+        keep=False,
     )
     state = stages.state("chains", target.device)
     label, average = problem.test[1].long(), _nothing(problem)

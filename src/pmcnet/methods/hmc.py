@@ -72,7 +72,8 @@ class HMCMethod:
             state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
         else:
             path, error = decisive(target, state.points.theta)
-        result = self.sampler.run(path, state, observers=observers, max_seconds=max_seconds)
+        sampler = replace(self.sampler, adapt_scale=self.walk is None)  # many batches know the scales better
+        result = sampler.run(path, state, observers=observers, max_seconds=max_seconds)
         return Fit(ChainPosterior.of(target, result, error), result.history)
 
 
