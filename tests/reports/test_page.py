@@ -4,9 +4,11 @@ from html.parser import HTMLParser
 import pytest
 
 from pmcnet.errors import InputError
-from pmcnet.reports import pictures
+from pmcnet.reports import page, pictures
+from pmcnet.reports.checks import finite
 from pmcnet.reports.markup import Markup, count, number, setting, share, tag
 from pmcnet.reports.page import render, write_report
+from pmcnet.reports.record import real
 from reports import records
 
 KINDS = {"binary": records.binary, "multiclass": records.multiclass, "regression": records.regression}
@@ -327,3 +329,36 @@ def test_many_intervals_are_counted_and_some_of_them_drawn():
 def test_course_of_nothing_known_is_left_out():
     assert pictures.history({"history": [{"strange": 1}, {"strange": 2}]}) is None
     assert pictures.history({"history": []}) is None
+
+
+@pytest.mark.parametrize("value", [1e308, -1.7e308, 10**299])
+def test_history_leaves_out_what_no_axis_can_hold(value):
+    steps = [{"step": i, "ess": 10.0, "log_evidence": (-1) ** i * value} for i in range(3)]
+    steps.append({"step": value, "ess": 10.0, "log_evidence": -3.0})
+    body = pictures.history({"history": steps}).body
+    shown = abs(value) <= 1e300
+    assert ("e+299" in body) == shown
+    assert "log Z" in body or "evidence" in body
+
+
+def test_intervals_that_no_axis_can_hold_are_refused():
+    rows = [{"y": 1.0, "mean": 1.0, "low": -1e308, "high": 1e308}]
+    with pytest.raises(InputError, match=r"scatter low must be finite, at most 1e\+300; 1 of 1 values are not"):
+        pictures.scatter({"scatter": rows})
+
+
+def test_arithmetic_that_fails_is_told_as_a_record_that_cannot_be_read(monkeypatch):
+    def failing(record):
+        raise OverflowError("too large")
+
+    monkeypatch.setattr(page, "_ORDER", (failing,))
+    with pytest.raises(InputError, match=r"the failing of this record cannot be read \(OverflowError: too large\)"):
+        render(records.regression())
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), float("inf"), float("nan"), True, "1"])
+def test_what_double_precision_has_no_number_for_is_shown_as_none(value):
+    assert not real(value)
+    assert real(1.7e308)
+    with pytest.raises(InputError, match="must be"):
+        finite([value if value != "1" else "x", float("nan")], "values")

@@ -10,19 +10,23 @@ from pmcnet.errors import InputError
 
 Array = NDArray[np.float64]
 
+LARGEST = 1e300
+"""Beyond it the length of an axis is infinite."""
+
 _ROUNDING = 1e-6  # softmax in single precision may leave [0, 1] by this much
 
 
 def finite(values: Any, name: str) -> Array:
-    """Return `values` as a float array; refuse text, ragged lists, NaN and infinity."""
+    """Return `values` as a float array; refuse text, ragged lists, NaN, infinity and what no axis can hold."""
     try:
         array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (OverflowError, TypeError, ValueError) as error:
         raise InputError(f"{name} must be numbers in lists of equal length; got {values!r:.80}.") from error
-    bad = int(np.count_nonzero(~np.isfinite(array)))
+    bad = int(np.count_nonzero(~(np.abs(array) <= LARGEST)))
     if bad:
         raise InputError(
-            f"{name} must be finite; {bad} of {array.size} values are not. Leave those out before drawing."
+            f"{name} must be finite, at most {LARGEST:g}; {bad} of {array.size} values are not. Leave those out before "
+            "drawing."
         )
     return array
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from pmcnet.reports import canvas
-from pmcnet.reports.checks import Array
+from pmcnet.reports.checks import LARGEST, Array
 from pmcnet.reports.record import real
 
 _DECADES = 30.0  # positive numbers that span more than this ratio are drawn on a logarithmic axis
@@ -22,10 +22,17 @@ class Course(NamedTuple):
 
 
 def course(history: Sequence[Mapping[str, Any]], key: str) -> Course | None:
-    """Return the finite values of `key`, or None where there is none; a step without number counts from 1."""
-    steps = [item["step"] if real(item.get("step")) else 1 + i for i, item in enumerate(history)]
-    pairs = [(step, item[key]) for step, item in zip(steps, history, strict=True) if real(item.get(key))]
+    """Return the values of `key` that can be drawn, or None where there is none.
+
+    A step without number counts from 1.
+    """
+    steps = [item["step"] if _drawable(item.get("step")) else 1 + i for i, item in enumerate(history)]
+    pairs = [(step, item[key]) for step, item in zip(steps, history, strict=True) if _drawable(item.get(key))]
     return Course(*np.asarray(pairs, dtype=np.float64).T) if pairs else None
+
+
+def _drawable(value: Any) -> bool:
+    return real(value) and abs(value) <= LARGEST
 
 
 def course_panel(ax: Axes, found: Course) -> None:

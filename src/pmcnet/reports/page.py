@@ -65,7 +65,7 @@ def _made(make: Callable[[Mapping[str, Any]], Section | None], record: Mapping[s
         return make(record)
     except InputError:
         raise
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
         raise InputError(f"the {make.__name__} of this record cannot be read ({told:.120}). {REMEDY}") from error
 

@@ -1,7 +1,7 @@
 """What the page asks of a record: its form, before anything is drawn."""
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from sys import float_info
 from typing import Any, TypeGuard
 
 from pmcnet.errors import InputError
@@ -60,8 +60,8 @@ def class_names(record: Mapping[str, Any]) -> list[str]:
 
 
 def real(value: Any) -> TypeGuard[float]:
-    """Say whether `value` is a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    """Say whether `value` is a finite number that double precision can hold."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
 
 
 def _check_format(given: Any) -> None:
