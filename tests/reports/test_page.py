@@ -362,3 +362,15 @@ def test_what_double_precision_has_no_number_for_is_shown_as_none(value):
     assert real(1.7e308)
     with pytest.raises(InputError, match="must be"):
         finite([value if value != "1" else "x", float("nan")], "values")
+
+
+def test_keys_of_a_record_are_told_in_a_short_line():
+    long = {"x" * 50_000: 1, "\x1b[2J": 2}
+    rows = [{"y": 1.0, "low": 0.0, "high": 2.0} | long]
+    whole = records.regression()
+    bare = {key: value for key, value in whole.items() if key != "title"} | long
+    for record in (whole | {"scatter": rows}, bare, whole | {"metrics": [long]}):
+        with pytest.raises(InputError, match="must have the key") as refusal:
+            render(record)
+        assert len(str(refusal.value)) < 600
+        assert str(refusal.value).isprintable()

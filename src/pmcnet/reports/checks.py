@@ -57,7 +57,7 @@ def non_empty(items: Sized, name: str) -> None:
 def entry(item: Mapping[str, Any], key: str, name: str) -> Any:
     """Return `item[key]`, or say which keys there are."""
     if key not in item:
-        raise InputError(f"{name} must have the key {key!r}; got the keys {sorted(item)}.")
+        raise InputError(f"{name} must have the key {key!r}; got the keys {sorted(item)!r:.200}.")
     return item[key]
 
 

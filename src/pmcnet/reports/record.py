@@ -77,7 +77,9 @@ def _check_format(given: Any) -> None:
 
 def _check_form(record: Mapping[str, Any], key: str, form: type) -> None:
     if key not in record:
-        raise InputError(f"a record must have the key {key!r}; got the keys {sorted(map(str, record))}. {REMEDY}")
+        raise InputError(
+            f"a record must have the key {key!r}; got the keys {sorted(map(str, record))!r:.200}. {REMEDY}"
+        )
     if not isinstance(record[key], form):
         raise InputError(f"{key} of a record must be {_WORDS[form]}; got {type(record[key]).__name__}. {REMEDY}")
 
@@ -96,7 +98,9 @@ def _check_entries(entries: Sequence[Any], key: str) -> None:
 def _check_metric(metric: Mapping[str, Any], name: str) -> None:
     for key in ("name", "value"):
         if key not in metric:
-            raise InputError(f"{name} must have the key {key!r}; got the keys {sorted(map(str, metric))}. {REMEDY}")
+            raise InputError(
+                f"{name} must have the key {key!r}; got the keys {sorted(map(str, metric))!r:.200}. {REMEDY}"
+            )
     value = metric["value"]
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
         raise InputError(f"{name} value must be a number or null; got {value!r:.40}. {REMEDY}")
