@@ -1,9 +1,11 @@
 import math
 
 import pytest
+import torch
 
-from pmcnet.errors import InputError
-from pmcnet.tune import golden_section, smallest_stable
+from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior
+from pmcnet.errors import DivergedError, InputError
+from pmcnet.tune import golden_section, grid_search, smallest_stable, validation_prior
 
 
 def test_golden_section_finds_the_minimum_of_a_smooth_loss():
@@ -52,3 +54,61 @@ def test_smallest_stable_is_where_change_ends():
     assert smallest_stable([0.9, 0.9, 0.9], tolerance=0.0) == 1
     with pytest.raises(InputError, match="at least one value"):
         smallest_stable([], tolerance=0.1)
+
+
+def test_grid_search_keeps_the_earlier_of_equals():
+    found = grid_search(["a", "b", "c", "d"], {"a": 2.0, "b": 1.0, "c": 1.0, "d": math.nan}.__getitem__)
+    assert (found.best, found.loss) == ("b", 1.0)
+    assert [choice for choice, _ in found.trials] == ["a", "b", "c", "d"]
+
+
+def test_grid_search_counts_fits_that_diverge_as_the_worst():
+    def loss(choice):
+        if choice < 2:
+            raise DivergedError("too fast")
+        return float(choice)
+
+    found = grid_search([0, 1, 3, 2], loss)
+    assert found.best == 2
+    assert [value for _, value in found.trials] == [math.inf, math.inf, 3.0, 2.0]
+
+
+def test_grid_search_needs_a_choice():
+    with pytest.raises(InputError, match="at least one choice"):
+        grid_search([], float)
+
+
+class Spread:
+    """Stands in for a posterior: a Gaussian as wide as its prior."""
+
+    def __init__(self, target):
+        self.sigma = target.prior.sigma
+
+    def log_predictive(self, x, y):
+        return torch.distributions.Normal(0.0, self.sigma).log_prob(y)
+
+
+def scaled_target():
+    x = torch.zeros(4, 1, dtype=torch.float64)
+    return BayesianTarget(MLP((1, 1)), Gaussian(1.0), x, x[:, 0], prior=GaussianPrior(1.0))
+
+
+def test_validation_prior_tells_every_trial_and_survives_those_that_diverge():
+    told, y = [], torch.tensor([-1.0, 1.0])
+
+    def fit(target):
+        spread = Spread(target)
+        if spread.sigma < 0.5:
+            raise DivergedError("narrow")
+        return spread
+
+    found = validation_prior(scaled_target(), fit, (y[:, None], y), n_trials=15, progress=lambda *t: told.append(t))
+    assert found.best == pytest.approx(1.0, rel=0.05)  # the likeliest width of two points at -1 and 1
+    assert tuple(sorted(told)) == found.trials
+    assert {value for sigma, value in told if sigma < 0.5} == {math.inf}
+
+
+def test_validation_prior_counts_rows_by_their_weight():
+    y, weight = torch.tensor([-1.0, 1.0, 100.0]), torch.tensor([2.0, 2.0, 0.0])
+    found = validation_prior(scaled_target(), Spread, (y[:, None], y), weight=weight, n_trials=15)
+    assert found.best == pytest.approx(1.0, rel=0.05)
