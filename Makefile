@@ -29,8 +29,10 @@ setup: $(READY)
 demo: setup
 	$(BIN)/pmcnet demo
 
+# JOBS processes of one thread each; a file's tests stay together, since they share what is slow to make.
+JOBS ?= 2
 test: setup
-	$(BIN)/python -m pytest -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m "not slow" -n $(JOBS) --dist loadfile
 
 test-slow: setup
 	$(BIN)/python -m pytest -m slow
