@@ -173,7 +173,7 @@ def test_nul_byte_is_located(rows):
     ("content", "advice"),
     [
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16.*iconv -f UTF-16"),
-        (gzip.compress(b"a,b\n1,2\n"), r"gzip. Rename it to .*rows\.csv\.gz"),
+        (gzip.compress(b"a,b\n1,2\n", mtime=0), r"gzip. Rename it to .*rows\.csv\.gz"),
         (b"PK\x03\x04rest", "Excel workbook or a zip"),
         (b"PAR1rest", r"Parquet file. Rename it to end in \.parquet"),
     ],

@@ -66,7 +66,9 @@ def test_announced_size_allocates_nothing(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "content", [b"not gzip", gzip.compress(idx(pixels(3, 28, 28)))[:-9], gzip.compress(idx(pixels(3, 28, 28)))[:30]]
+    "content",
+    [b"not gzip", gzip.compress(idx(pixels(3, 28, 28)))[:-9], gzip.compress(idx(pixels(3, 28, 28)))[:30]],
+    ids=["other", "end", "begin"],
 )
 def test_damaged_gzip_file_is_refused(tmp_path, content):
     path = tmp_path / "a-ubyte.gz"
