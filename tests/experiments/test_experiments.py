@@ -11,13 +11,14 @@ import torch
 from pmcnet import ais, data, metrics
 from pmcnet.bnn import MLP, Bernoulli, ParticlePosterior
 from pmcnet.errors import InputError
-from pmcnet.experiments import EXPERIMENTS, deep, paper, reproduce
+from pmcnet.experiments import EXPERIMENTS, deep, paper, posterior, reproduce
 from pmcnet.experiments.problem import paper_problem
 from pmcnet.experiments.scoring import score
 from pmcnet.methods import Jitter, PMCMethod
 
 ROOT = Path(__file__).parents[2]
-SHALLOW = [name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, deep.Settings)]
+LARGE = deep.Settings | posterior.Settings
+SHALLOW = [name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, LARGE)]
 
 
 @pytest.mark.parametrize("name", SHALLOW)
