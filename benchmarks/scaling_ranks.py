@@ -29,7 +29,7 @@ from pmcnet.distributed import joined
 
 SIZES = (33, 5, 1)
 M, K, N_STEPS = 48, 100, 4
-P, N_ROWS = 512, 2000
+P, N_ROWS = 512, 10_000
 # What the model of many GPUs assumes of the wires, per GPU.
 BYTES_PER_SECOND, SECONDS_PER_MESSAGE = 25e9, 50e-6
 LENET_DIM, LENET_DRAWS = 61706, 20
@@ -103,9 +103,11 @@ def launched(size: int) -> dict[str, Any]:
 def model(n_proposals: int, results: Path) -> list[dict[str, float]]:
     """Seconds of one step of PMCnet-light, LeNet-5 on 45 000 images, with M proposals on many GPUs."""
     phases = json.loads(results.read_text())["runs"]["pmcnet-light"][0]["phases"]
-    own, target_seconds, moves = (statistics.median(p[k] for p in phases) for k in ("proposals", "target", "moves"))
+    densities, target_seconds, moves = (
+        statistics.median(p[k] for p in phases) for k in ("proposals", "target", "moves")
+    )
     share = n_proposals / 20  # measured with 20 proposals; densities of draws under proposals grow with the square
-    compute = share * (target_seconds + moves) + share**2 * own
+    compute = share * (target_seconds + moves) + share**2 * densities
     row = 4 * 2 * LENET_DIM + 8 * LENET_DRAWS  # bytes of a proposal's mean, deviations and log-weights
     table = []
     for n_gpus in (1, 8, 64, 256, 1024):
@@ -113,12 +115,13 @@ def model(n_proposals: int, results: Path) -> list[dict[str, float]]:
             continue
         exchanged = row * n_proposals * (1 - 1 / n_gpus)
         messages = 3 * SECONDS_PER_MESSAGE + exchanged / BYTES_PER_SECOND if n_gpus > 1 else 0.0
-        seconds = compute / n_gpus + messages
+        own = compute * -(-n_proposals // n_gpus) / n_proposals  # of the process that has most
+        seconds = own + messages
         table.append(
             {
                 "n_gpus": n_gpus,
                 "n_proposals": n_proposals,
-                "compute_seconds": compute / n_gpus,
+                "compute_seconds": own,
                 "message_seconds": messages,
                 "megabytes_received": exchanged / 1e6,
                 "seconds": seconds,
