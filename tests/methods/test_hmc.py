@@ -138,6 +138,11 @@ def test_deep_networks_are_sampled_from_a_walk():
     assert fit.posterior.verdict.status == "degenerate"
 
 
+def test_one_chain_is_refused_before_anything_is_trained():
+    with pytest.raises(InputError, match="n_chains must be at least 2"):
+        HMCMethod(n_chains=1)
+
+
 @pytest.mark.parametrize("setting", [{"friction": 0.0}, {"exploration": 1.0}, {"step": -1.0}, {"n_cycles": 0}])
 def test_impossible_settings_of_sghmc_are_refused(setting):
     with pytest.raises(InputError):

@@ -14,6 +14,7 @@ from torch import Tensor
 from pmcnet import ais
 from pmcnet.ais.chains import Observer
 from pmcnet.bnn import BayesianTarget, ChainPosterior, ModuleNetwork
+from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.sghmc import SGHMC
@@ -40,6 +41,10 @@ class HMCMethod:
     sampler: ais.HMCPopulation = ais.HMCPopulation()
     start: Start = Restarts(Adam(objective="map"))
     walk: SGHMC | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_chains < 2:
+            raise InputError(f"n_chains must be at least 2, so that chains can be compared; got {self.n_chains}.")
 
     def fit(
         self,
