@@ -45,7 +45,7 @@ def test_one_by_one_equals_together():
 
 
 def test_intermediate_numbers_are_those_of_the_layers():
-    shapes = [6 * 28 * 28] * 2 + [6 * 14 * 14] + [16 * 10 * 10] * 2 + [400] * 2 + [120] * 2 + [84] * 2 + [10]
+    shapes = [6 * 28 * 28] + [6 * 14 * 14] * 2 + [16 * 10 * 10] + [400] * 3 + [120] * 2 + [84] * 2 + [10]
     assert n_numbers(LeNet5(), torch.zeros(1, 1, 28, 28)) == sum(shapes)
     assert ModuleNetwork(LeNet5(), example=torch.zeros(1, 1, 28, 28)).numbers_per_input == 2 * sum(shapes)
 

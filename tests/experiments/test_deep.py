@@ -11,9 +11,10 @@ import torch
 from data.making import pixels, svhn_mat
 from experiments import small
 from pmcnet import data
-from pmcnet.errors import InputError
+from pmcnet.errors import DivergedError, InputError
 from pmcnet.experiments import EXPERIMENTS, deep, deep_problems, reproduce
 from pmcnet.experiments.deep_table import LABELS
+from pmcnet.tune import grid_search
 
 PHASES = ("proposals", "target", "moves")
 SHORT = replace(EXPERIMENTS["naval"].settings.quick(), baselines=False)
@@ -99,6 +100,21 @@ def test_svhn_runs_from_files_of_the_official_form(tmp_path, monkeypatch):
     monkeypatch.setenv("PMCNET_DATA", str(tmp_path))
     monkeypatch.setattr(deep_problems.data, "load_images", partial(data.load_images, verify=False))
     check(quick("svhn-g"), "svhn-g", "accuracy")
+
+
+def test_choice_that_diverges_in_the_whole_training_gives_way_to_the_next_best():
+    search = grid_search([{"rate": 1.0}, {"rate": 3.0}, {"rate": 2.0}], lambda choice: -choice["rate"])
+
+    def fitted(choice):
+        if choice["rate"] > least:
+            raise DivergedError("too fast")
+        return ["posterior"]
+
+    least = 2.0
+    assert deep._first_finite(search, fitted) == ({"rate": 2.0}, ["posterior"])
+    least = 0.0
+    with pytest.raises(DivergedError):
+        deep._first_finite(search, fitted)
 
 
 def test_timing_has_the_papers_seconds_of_mnist_c_alone():

@@ -60,6 +60,7 @@ def test_grid_search_keeps_the_earlier_of_equals():
     found = grid_search(["a", "b", "c", "d"], {"a": 2.0, "b": 1.0, "c": 1.0, "d": math.nan}.__getitem__)
     assert (found.best, found.loss) == ("b", 1.0)
     assert [choice for choice, _ in found.trials] == ["a", "b", "c", "d"]
+    assert found.ranked == ("b", "c", "a", "d")
 
 
 def test_grid_search_counts_fits_that_diverge_as_the_worst():

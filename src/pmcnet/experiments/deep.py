@@ -17,11 +17,12 @@ from pmcnet import ais, tune
 from pmcnet.ais.tiling import free_memory
 from pmcnet.bnn import ParticlePosterior, Population
 from pmcnet.bnn.arithmetic import Precision
+from pmcnet.errors import DivergedError
 from pmcnet.experiments import deep_problems
 from pmcnet.experiments.baselines import TUNING_SEED, made, posteriors
 from pmcnet.experiments.deep_table import deep_figures, deep_table, deep_timing
 from pmcnet.experiments.problem import Problem
-from pmcnet.experiments.scoring import Say, regression_score, score
+from pmcnet.experiments.scoring import Say, regression_score, score, since
 from pmcnet.experiments.stages import Stages
 from pmcnet.methods import Adam, Given, PMCMethod, Restarts
 from pmcnet.methods.point import MANY, ONE
@@ -116,7 +117,7 @@ class Settings:
 CHOICES: Mapping[str, tuple[Mapping[str, float], ...]] = {
     "adam-map": ({"prior_std": 0.1}, {"prior_std": 0.3}, {"prior_std": 1.0}),
     "bbp": ({"kl_weight": 1.0}, {"kl_weight": 0.1}, {"kl_weight": 0.01}),
-    "sgld": ({"learning_rate": 1e-6}, {"learning_rate": 3e-6}, {"learning_rate": 1e-5}),
+    "sgld": ({"learning_rate": 3e-6}, {"learning_rate": 1e-5}, {"learning_rate": 3e-5}),
     "mc-dropout": ({"rate": 0.02}, {"rate": 0.05}, {"rate": 0.2}),
     "sae": ({"prior_std": 0.1}, {"prior_std": 0.3}, {"prior_std": 1.0}),
 }
@@ -169,7 +170,7 @@ def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say:
         start = time.monotonic()
         restarts = Restarts(settings.adam())
         loc = restarts(target, settings.n_proposals, seed=seed, progress=_epochs(say, f"{problem.name}: start"))
-        seconds = _since(start, device)
+        seconds = since(start, device)
         known = {"adam-mle": _scored(problem, Population.of(target, loc[:1], ONE), settings) | {"seconds": seconds}}
         known["ensemble"] = _scored(problem, Population.of(target, loc, MANY), settings) | {"seconds": seconds}
         state = settings.method(loc).algorithm.init(loc, sigma=settings.sigma, seed=seed)
@@ -220,16 +221,29 @@ def _baseline(method: str, problem: Problem, settings: Settings, seed: int, stag
 
     device = x.device
     start = time.monotonic()
-    best = tune.grid_search(CHOICES[method], loss).best
-    tuning_seconds, start = _since(start, device), time.monotonic()
-    posterior, *points = fitted(best, settings.n_epochs, seed)
-    record = {"seconds": _since(start, device), "tuning_seconds": tuning_seconds, "choice": dict(best)}
+    search = tune.grid_search(CHOICES[method], loss)
+    tuning_seconds, start = since(start, device), time.monotonic()
+    best, (posterior, *points) = _first_finite(search, lambda choice: fitted(choice, settings.n_epochs, seed))
+    record = {"seconds": since(start, device), "tuning_seconds": tuning_seconds, "choice": dict(best)}
     record |= _scored(problem, posterior, settings)
     if points:
         record["at_mean"] = _scored(problem, points[0], settings)
     say(f"{problem.name}, seed {seed}: {_said({method: record})}, {dict(best)}")
     stages.keep_record(f"{method}-{seed}", record)
     return record
+
+
+def _first_finite(
+    search: tune.GridSearch, fitted: Callable[[Mapping[str, Any]], list[ParticlePosterior]]
+) -> tuple[Mapping[str, Any], list[ParticlePosterior]]:
+    """The best choice whose whole training does not diverge, and what it trained: tuning was shorter."""
+    *better, last = search.ranked
+    for choice in better:
+        try:
+            return choice, fitted(choice)
+        except DivergedError:
+            continue
+    return last, fitted(last)
 
 
 def _options(method: str, settings: Settings, n_epochs: int) -> dict[str, Any]:
@@ -253,7 +267,7 @@ def _options(method: str, settings: Settings, n_epochs: int) -> dict[str, Any]:
 def _scored(problem: Problem, posterior: ParticlePosterior, settings: Settings) -> Record:
     start = time.monotonic()
     posterior.draws(problem.test[0], n_passes=settings.n_passes)
-    per_row = 1e3 * _since(start, problem.test[0].device) / len(problem.test[0])
+    per_row = 1e3 * since(start, problem.test[0].device) / len(problem.test[0])
     if problem.classes:
         found = score(posterior, *problem.test, n_passes=settings.n_passes)
     else:
@@ -275,12 +289,6 @@ def _epochs(say: Say, what: str) -> Callable[[int, int], None]:
             say(f"{what}, epoch {done} of {total}")
 
     return told
-
-
-def _since(start: float, device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.monotonic() - start
 
 
 def _device_name(device: torch.device) -> str:

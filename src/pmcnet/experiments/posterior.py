@@ -20,7 +20,7 @@ from pmcnet.bnn.arithmetic import Precision
 from pmcnet.experiments import deep_problems
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.problem import Problem
-from pmcnet.experiments.scoring import Say
+from pmcnet.experiments.scoring import Say, since
 from pmcnet.experiments.stages import Stages
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.hmc import decisive
@@ -123,7 +123,7 @@ def _start(
     if known is None or not found:
         start = time.monotonic()
         theta = _adam(settings)(target, settings.n_chains, seed=0)
-        seconds = _since(start, target.device)
+        seconds = since(start, target.device)
         average = _added(_nothing(problem), problem, target, theta)
         known = {"seconds": seconds, "scores": average.scores(problem.test[1].long())}
         stages.keep_tensors("start", {"theta": theta})
@@ -148,7 +148,7 @@ def _walk(
             n_epochs=settings.walk_epochs,
             n_kept=1,
         ).walk(target, start, seed=0)
-        known = {"seconds": _since(begun, target.device)}
+        known = {"seconds": since(begun, target.device)}
         found = {"theta": walk.theta, "sigma": walk.sigma}
         stages.keep_tensors("walk", found)
         stages.keep_record("walk", known)
@@ -190,7 +190,7 @@ def _chains(
         state, line = sampler.step(state, path)
         if not line.warming:
             average = _added(average, problem, target, state.points.theta)
-        record["seconds"] = before + _since(begun, target.device)
+        record["seconds"] = before + since(begun, target.device)
         record["history"].append(line._replace(seconds=record["seconds"])._asdict())
         say(f"{problem.name}, {record['seconds']:.0f} s: {_line(line, average, label)}")
         for mark in settings.marks:
@@ -225,7 +225,7 @@ def _ensemble(
     while spent + seconds <= settings.budget:
         begun = time.monotonic()
         more = _adam(settings)(target, settings.n_chains, seed=seed)
-        spent, seed = spent + _since(begun, target.device), seed + 1
+        spent, seed = spent + since(begun, target.device), seed + 1
         average = _added(average, problem, target, more)
     scores = average.scores(problem.test[1].long())
     stages.keep_record("ensemble", {"seconds": max(spent, settings.budget), "scores": scores})
@@ -278,9 +278,3 @@ def _table(name: str, scored: dict[str, Record]) -> Record:
         rows.append({"label": label, "cells": cells, "note": note})
     caption = "Averaged predictions, all within the same time. Images were not changed at random for any of them."
     return {"title": name, "columns": ["accuracy", "nll", "ece"], "rows": rows, "caption": caption}
-
-
-def _since(start: float, device: torch.device) -> float:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    return time.monotonic() - start

@@ -1,8 +1,10 @@
 """A posterior on test rows, as plain data: Algorithm 2's metrics, the averaged prediction's, diagnostics."""
 
 import math
+import time
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from pmcnet import ais, metrics
@@ -13,6 +15,13 @@ Say = Callable[[str], None]
 
 _MOST_ERRORS = 500  # of test rows, for figures
 PER_DRAW = ("auc", "precision", "recall", "specificity", "accuracy", "f1")
+
+
+def since(start: float, device: torch.device) -> float:
+    """Seconds from `start`, on the monotonic clock, until the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.monotonic() - start
 
 
 def class_metrics(probability: Tensor, label: Tensor, positive: int) -> dict[str, Tensor]:

@@ -15,6 +15,11 @@ class GridSearch(NamedTuple):
     loss: float
     trials: tuple[tuple[Choice, float], ...]
 
+    @property
+    def ranked(self) -> tuple[Choice, ...]:
+        """All choices, the smallest loss first."""
+        return tuple(choice for choice, _ in sorted(self.trials, key=_loss))
+
 
 def grid_search(choices: Sequence[Choice], loss: Callable[[Choice], float]) -> GridSearch:
     """Try every choice once and keep the one with the smallest loss, the earlier one of equals.
@@ -26,7 +31,7 @@ def grid_search(choices: Sequence[Choice], loss: Callable[[Choice], float]) -> G
     if not choices:
         raise InputError("grid_search needs at least one choice.")
     trials = tuple((choice, _tried(choice, loss)) for choice in choices)
-    best, least = min(trials, key=lambda trial: trial[1] if trial[1] == trial[1] else float("inf"))
+    best, least = min(trials, key=_loss)
     return GridSearch(best, least, trials)
 
 
@@ -35,3 +40,7 @@ def _tried(choice: Choice, loss: Callable[[Choice], float]) -> float:
         return loss(choice)
     except DivergedError:
         return float("inf")
+
+
+def _loss(trial: tuple[Choice, float]) -> float:
+    return trial[1] if trial[1] == trial[1] else float("inf")
