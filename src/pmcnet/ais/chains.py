@@ -17,7 +17,16 @@ from torch import Tensor
 
 from pmcnet import rng
 from pmcnet.ais.chain_result import ChainRecord, ChainResult
-from pmcnet.ais.mixing import MAX_LENGTH, PILOT_REACH, PILOT_SPREAD, STEP_CHANGE, Tuning, best_length, solve_step
+from pmcnet.ais.mixing import (
+    MAX_LENGTH,
+    MAX_PILOTS,
+    PILOT_REACH,
+    PILOT_SPREAD,
+    STEP_CHANGE,
+    Tuning,
+    best_length,
+    solve_step,
+)
 from pmcnet.ais.moves import HMC, Kernel, Moved, gaussian_step
 from pmcnet.ais.path import Path, Points
 from pmcnet.ais.scale import Diagonal
@@ -114,16 +123,16 @@ class HMCPopulation:
         return ChainState(points, sigma, torch.zeros_like(sigma), 0, tuning, 0.0, kept, values, watched, 0, seed)
 
     def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
-        """One trajectory of every chain."""
+        """One trajectory of every chain; before the first, short ones until their step size is about right."""
         start, warming = time.monotonic(), state.step < self.n_warmup
+        if state.step == 0:
+            state = self._piloted(state, path)
         (source,) = rng.streams(state.seed, state.step + 1, 1, state.points.theta.device)
-        noise = rng.standard_normal([source], tuple(state.points.theta.shape), like=state.points.theta)[0]
-        uniforms = rng.uniform([source], 2 * len(noise) + 1, like=noise)[0]
-        jitter, test = uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
-        length = self.move.length(state.tuning.n_leapfrog, float(uniforms[0]))
+        noise, first, jitter, test = _randomness(source, state.points.theta)
+        length = self.move.length(state.tuning.n_leapfrog, first)
         share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
         if warming:
-            share = torch.exp(math.log(PILOT_SPREAD) * (2 * jitter - 1))
+            share = _around(jitter)
             length = math.ceil(PILOT_REACH * state.tuning.n_leapfrog) if self.move.tunes_length else length
         length = min(length, self.max_leapfrog)
         step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
@@ -161,11 +170,29 @@ class HMCPopulation:
         finished = state.step >= self.n_steps
         return ChainResult(state.kept, state.log_density, state.monitors, tuple(history), finished)
 
+    def _piloted(self, state: ChainState, path: Path) -> ChainState:
+        kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog
+        _, *sources = rng.streams(state.seed, 0, 1 + MAX_PILOTS, state.points.theta.device)
+        for source in sources:
+            noise, _, jitter, test = _randomness(source, state.points.theta)
+            step = (state.tuning.step_size * _around(jitter)).to(noise.dtype)[:, None]  # (P, 1)
+            moved, _ = kernel.move(state.points, step, length, noise, test)
+            change = self._change(state.tuning, moved, step[:, 0])
+            tuning = state.tuning._replace(step_size=state.tuning.step_size * change)
+            state = state._replace(points=moved.points, tuning=tuning)
+            if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
+                break
+        return state
+
+    def _change(self, tuning: Tuning, moved: Moved, step: Tensor) -> float:
+        """The factor by which a trajectory changes the step size, within bounds."""
+        wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
+        return min(max(wanted, 1 / STEP_CHANGE), STEP_CHANGE)
+
     def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
         """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
         tuning, done = state.tuning, state.step / self.n_warmup
-        wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
-        change = min(max(wanted, 1 / STEP_CHANGE), STEP_CHANGE) ** (1 / math.sqrt(state.step))  # less and less
+        change = self._change(tuning, moved, step) ** (1 / math.sqrt(state.step))  # less and less
         length = tuning.n_leapfrog
         if self.move.tunes_length:
             longest = max(1, round(self.max_leapfrog / (1 + self.move.jitter)))
@@ -212,6 +239,18 @@ class HMCPopulation:
         row = change.square().mean(0).sqrt()  # (D,)
         row = torch.where(row.isfinite() & (row > 0), row, 1.0)
         return (0.5 * (row + row.mean())).rsqrt()
+
+
+def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tensor, Tensor]:
+    """Noise (P, D), a uniform number for all chains, and two for each (P,)."""
+    noise = rng.standard_normal([source], tuple(theta.shape), like=theta)[0]
+    uniforms = rng.uniform([source], 2 * len(noise) + 1, like=noise)[0]
+    return noise, float(uniforms[0]), uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
+
+
+def _around(jitter: Tensor) -> Tensor:
+    """Factors around 1 from uniform numbers."""
+    return torch.exp(math.log(PILOT_SPREAD) * (2 * jitter - 1))
 
 
 def _record(state: ChainState, moved: Moved, length: int, warming: bool, seconds: float) -> ChainRecord:
