@@ -38,7 +38,7 @@ FIXED = ("--prior-std", "1")
 PMC = ("n_proposals=12", "n_draws=30", "n_steps=25", "n_epochs=25", "batch_size=20")
 OPTIONS = {
     "annealed": ("n_particles=48",),
-    "hmc": ("n_chains=4", "n_warmup=20", "n_draws=20", "max_leapfrog=20", "n_epochs=30"),
+    "hmc": ("n_chains=4", "n_warmup=20", "n_draws=20", "max_leapfrog=20", "n_epochs=30", "walk_epochs=20"),
     **dict.fromkeys(("pmcnet", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     "pmcnet-light": (*PMC[:2], "n_steps=10", *PMC[3:]),
     **dict.fromkeys(("adam-mle", "adam-map"), ("n_epochs=250", "batch_size=50")),

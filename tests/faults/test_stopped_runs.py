@@ -28,7 +28,7 @@ OPTIONS = {
     **dict.fromkeys(NAMES, ("n_epochs=6",)),
     **dict.fromkeys(("pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     "annealed": ("n_particles=24",),
-    "hmc": ("n_chains=2", "n_warmup=3", "n_draws=3", "max_leapfrog=3", "n_epochs=6"),
+    "hmc": ("n_chains=2", "n_warmup=3", "n_draws=3", "max_leapfrog=3", "n_epochs=6", "walk_epochs=4"),
     "sae": ("n_epochs=3", "n_members=3", "n_next_epochs=2", "n_chains=2"),
 }
 SAMPLED = ("annealed", "hmc", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc")
@@ -134,6 +134,20 @@ def test_start_of_a_sampler_is_stopped_and_resumed(table, whole, tmp_path, monke
     done("resume", out)
     assert epochs == [4, 5, 6]
     assert_same(out, whole("pmcnet"))
+
+
+def test_walk_of_chains_is_stopped_and_resumed(table, whole, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        after(patch, "trained", 6 + 2, press(signal.SIGINT))  # 6 epochs of the start
+        assert invoke(*fit(table, "hmc", out)).exit_code == 130
+    state = load_checkpoint(out / "checkpoint" / "state.safetensors")
+    assert (state.stage, state.epoch) == ("walk", 2)
+    epochs = []
+    monkeypatch.setattr(RunCompanion, "epoch", lambda self, done, total: epochs.append(done))
+    done("resume", out)
+    assert epochs == [3, 4]
+    assert_same(out, whole("hmc"))
 
 
 def test_start_is_not_trained_again_once_sampling_has_begun(table, whole, tmp_path, monkeypatch):

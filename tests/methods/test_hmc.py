@@ -13,6 +13,7 @@ from pmcnet.experiments.problem import paper_problem
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.hmc import MOST_ERROR, HMCMethod, decisive
 from pmcnet.methods.sghmc import SGHMC
+from pmcnet.methods.training_state import TrainingState, load_training, save_training
 
 REFERENCE = Path(__file__).parents[1] / "statistical" / "nuts_reference.json"
 START = Restarts(Adam(objective="map", n_epochs=60, batch_size=32, learning_rate=1e-2))
@@ -94,6 +95,41 @@ def test_a_state_on_disk_goes_on_bit_for_bit(tmp_path):
         state = ais.load_state(file)
         assert isinstance(state, ais.ChainState)
         assert torch.equal(method.fit(target, seed=1, state=state).posterior.theta, whole.theta)
+
+
+def test_a_walk_goes_on_bit_for_bit(tmp_path):
+    target, _, _ = linear()
+    walk = SGHMC(n_cycles=1, exploration=0.0, heating=0.5, batch_size=20, n_epochs=4)
+    method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=2, n_draws=2), start=START, walk=walk)
+    files = []
+
+    def keep(state):
+        files.append(save_training(state, tmp_path / f"{state.epoch}"))
+
+    whole = method.fit(target, seed=1, training=[keep]).posterior
+    assert len(files) == 4
+    for file in files:
+        again = method.fit(target, seed=1, state=load_training(file)).posterior
+        assert torch.equal(again.theta, whole.theta)
+
+
+def test_chains_do_not_go_on_from_another_training():
+    target, _, _ = linear()
+    state = TrainingState({}, 1, 1, "fit")
+    with pytest.raises(InputError, match="cannot go on from a state of a fit"):
+        HMCMethod(n_chains=4, start=START).fit(target, seed=1, state=state)
+
+
+def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
+    target, mean, _ = linear()
+    settings = {"n_cycles": 1, "exploration": 0.0, "step": 1e-2, "batch_size": 20, "n_epochs": 400}
+    away = []
+    for heating in (0.0, 0.99):
+        found = SGHMC(**settings, heating=heating, n_kept=4000).walk(target, mean.repeat(100, 1), seed=0)
+        away.append((found.draws - mean).square().mean((1, 2)))
+    early, late = slice(0, 4), slice(-4, None)
+    assert away[1][early].mean() < 0.3 * away[0][early].mean()
+    assert away[1][late].mean() == pytest.approx(float(away[0][late].mean()), rel=0.5)
 
 
 class Rough(ModuleNetwork):

@@ -165,10 +165,17 @@ class Fitting:
         if not isinstance(state, ais.ChainState | TrainingState | None):
             raise self._of_another_method(state)
         self.companion.settled(self.plan, target.prior.sigma)
-        if not isinstance(state, ais.ChainState):
+        if state is None or (isinstance(state, TrainingState) and state.stage == "start"):
             method, state = replace(method, start=self._start(method, target, None, state)), None
         self.companion.stage(f"{method.n_chains} chains of {method.sampler.n_steps} trajectories")
-        fitted = method.fit(target, seed=self.seed, observers=[self.companion.chained], state=state)
+        fitted = method.fit(
+            target,
+            seed=self.seed,
+            observers=[self.companion.chained],
+            progress=self.companion.epoch,
+            state=state,
+            training=self.companion.observers(),
+        )
         return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
 
     def _start(

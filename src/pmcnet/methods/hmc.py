@@ -20,6 +20,7 @@ from pmcnet.methods.fit import Fit
 from pmcnet.methods.sghmc import SGHMC
 from pmcnet.methods.starts import Restarts, Start
 from pmcnet.methods.training import Progress, Rows
+from pmcnet.methods.training_state import TrainingObserver, TrainingState
 
 MOST_ERROR = 0.1
 """Nats by which rounding may change the energy difference of a trajectory."""
@@ -54,7 +55,8 @@ class HMCMethod:
         validation: Rows | None = None,
         observers: Iterable[Observer] = (),
         progress: Progress | None = None,
-        state: ais.ChainState | None = None,
+        state: ais.ChainState | TrainingState | None = None,
+        training: Iterable[TrainingObserver] = (),
         max_seconds: float | None = None,
     ) -> Fit[ais.ChainRecord]:
         """Start, warm up, draw.
@@ -65,14 +67,20 @@ class HMCMethod:
             validation: rows by which starting networks keep their best epoch.
             observers: called with (state, record) after each trajectory.
             progress: told after each epoch of the start and of the warm-up on mini-batches.
-            state: where to go on from; the history then begins there.
+            state: where to go on from, of the chains or of their walk; the history then begins there.
+            training: called after each epoch of the walk on mini-batches with its state.
             max_seconds: stop after the first trajectory that ends past this time.
         """
-        if state is None:
-            theta = self.start(target, self.n_chains, seed=seed, validation=validation, progress=progress)
+        if not isinstance(state, ais.ChainState):
+            if state is None:
+                theta = self.start(target, self.n_chains, seed=seed, validation=validation, progress=progress)
+            else:
+                theta = _walking(state)
             sigma: Tensor | None = None
             if self.walk is not None:
-                theta, sigma, *_ = self.walk.walk(target, theta, seed=seed, progress=progress)
+                theta, sigma, *_ = self.walk.walk(
+                    target, theta, seed=seed, progress=progress, state=state, observers=training, stage="walk"
+                )
             path, error = decisive(target, theta)
             state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
         else:
@@ -80,6 +88,15 @@ class HMCMethod:
         sampler = replace(self.sampler, adapt_scale=self.walk is None)  # many batches know the scales better
         result = sampler.run(path, state, observers=observers, max_seconds=max_seconds)
         return Fit(ChainPosterior.of(target, result, error), result.history)
+
+
+def _walking(state: TrainingState) -> Tensor:
+    """Where chains are on their walk (P, D)."""
+    if state.stage != "walk" or "theta" not in state.tensors:
+        raise InputError(
+            f"chains cannot go on from a state of a {state.stage}. Give one of their own, or of their walk."
+        )
+    return state.tensors["theta"]
 
 
 def decisive(target: BayesianTarget, theta: Tensor) -> tuple[ais.Path, float]:

@@ -127,6 +127,7 @@ class HMCOptions:
         walk = SGHMC(
             n_cycles=1,
             exploration=0.0,
+            heating=0.5,
             step=self.walk_step,
             batch_size=10 * self.batch_size,
             n_epochs=max(1, self.walk_epochs),
@@ -143,7 +144,18 @@ Options = AnnealedOptions | HMCOptions | PMCOptions | Baseline | Extra
 LIGHT = PMCOptions(n_proposals=20, n_draws=20, n_steps=20)
 
 
-_MAY_BE_ZERO = ("n_moves", "jitter", "rate", "decay", "burn_in", "start", "weight_decay", "exploration", "walk_epochs")
+_MAY_BE_ZERO = (
+    "n_moves",
+    "jitter",
+    "rate",
+    "decay",
+    "burn_in",
+    "start",
+    "weight_decay",
+    "exploration",
+    "heating",
+    "walk_epochs",
+)
 _MANY_ROWS = 5000  # from which chains of "hmc" first walk on mini-batches
 
 

@@ -54,6 +54,9 @@ class SGHMC(Trained):
         learning_rate: step of the search for a mode, likewise.
         friction: a.
         exploration: share of a cycle that looks for a mode.
+        heating: share of all steps over which the noise grows from none to its full strength, for chains that start at
+            modes: with all of it at once, by scales that are felt at a mode and too long elsewhere, they are thrown out
+            of their networks.
         batch_size: rows per step.
         n_epochs: passes over the rows, of all cycles together.
         n_kept: draws kept at most, of all chains together.
@@ -65,6 +68,7 @@ class SGHMC(Trained):
     learning_rate: float = 1e-2
     friction: float = 0.1
     exploration: float = 0.5
+    heating: float = 0.0
     batch_size: int = 128
     n_epochs: int = 200
     n_kept: int = 100
@@ -80,6 +84,8 @@ class SGHMC(Trained):
             raise InputError(f"friction must be above 0 and at most 1; got {self.friction}.")
         if not 0 <= self.exploration < 1:
             raise InputError(f"exploration must lie in [0, 1); got {self.exploration}.")
+        if not 0 <= self.heating < 1:
+            raise InputError(f"heating must lie in [0, 1); got {self.heating}.")
 
     def fit(
         self,
@@ -129,11 +135,14 @@ class SGHMC(Trained):
                 square.lerp_(score.square().mean(0), 1 - _FORGET if n_done else 1.0)
                 gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                 noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
-                height, noisy = self._height(n_done / (n_batches * self.n_epochs))
+                done = n_done / (n_batches * self.n_epochs)
+                height, noisy = self._height(done)
                 velocity *= 1 - self.friction
                 if noisy:
                     scale = height * self.step * (share * square + prior).reciprocal()  # h C, (D,)
-                    velocity.addcmul_(gradient, scale).addcmul_(noise, (2 * self.friction * scale).sqrt())
+                    temperature = min(1.0, done / self.heating) if self.heating else 1.0
+                    spread = (2 * self.friction * temperature * scale).sqrt()
+                    velocity.addcmul_(gradient, scale).addcmul_(noise, spread)
                 else:
                     rate = self.friction * height * self.learning_rate
                     velocity.addcmul_(gradient, rate / (share * square.sqrt() + prior.sqrt()))

@@ -20,7 +20,7 @@ from pmcnet.files.tensors import parse_tensors
 from pmcnet.files.writing import write_whole
 from pmcnet.rng import check_seed
 
-Stage = Literal["fit", "start"]
+Stage = Literal["fit", "start", "walk"]
 FORMAT = "pmcnet-training-1"
 MOST_EPOCHS = 1 << 32
 
@@ -30,7 +30,7 @@ class TrainingState(NamedTuple):
 
     `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch on validation rows,
     and the history, (epochs, 2) of validation loss (NaN without such rows) and seconds. `stage` says what is trained:
-    the networks of a "fit", or those from which a sampler is to "start".
+    the networks of a "fit", those from which a sampler is to "start", or chains on their "walk" from there.
 
     The tensors that an observer sees are those of the training itself, which its next epoch changes: write them to disk
     at once, or copy what is to be kept.
