@@ -48,6 +48,31 @@ def test_named_method_is_taken_whatever_it_costs():
     assert plan(target(10), "dm-pmc", {"n_steps": 3}, budget="1s", searching=True).options.n_steps == 3
 
 
+@pytest.mark.parametrize(("method", "size", "most"), [("hmc", "n_draws", 200), ("pmcnet-light", "n_steps", 20)])
+def test_sizes_of_a_named_method_follow_from_the_budget(method, size, most):
+    sizes = [
+        getattr(plan(target(20_000), method, {}, budget=budget, searching=False).options, size)
+        for budget in ("1s", "1min", "10min", "100h")
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] == most
+    given = plan(target(20_000), method, {size: 7}, budget="1s", searching=False)
+    assert getattr(given.options, size) == 7
+
+
+def test_search_of_the_prior_has_its_share_of_the_budget():
+    alone, searched = (
+        plan(target(20_000), "hmc", {}, budget="1min", searching=searching).options.n_draws
+        for searching in (False, True)
+    )
+    assert searched < alone
+
+
+def test_senseless_sizes_are_refused_as_settings():
+    with pytest.raises(InputError, match="n_chains must be"):
+        plan(target(100), "hmc", {"n_chains": "many"}, budget="1min", searching=False)
+
+
 def test_given_options_win():
     chosen = plan(target(100), "auto", {"n_particles": 24}, budget="3min", searching=False)
     assert chosen.options.n_particles == 24

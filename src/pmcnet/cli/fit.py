@@ -20,7 +20,7 @@ def model_options(command: Any) -> Any:
         click.option("--noise", help="Of a regression: learn, or a number in units of the target. Default: learn."),
         click.option("--scaling", "feature_scaling", type=click.Choice(["columns", "common", "none"])),
         click.option("--drop", help="Columns to leave out, separated by commas."),
-        click.option("--budget", help="What auto may spend, in estimated time, e.g. 90s, 3min, 1h. Default: 3min."),
+        click.option("--budget", help="What may be spent, in estimated time, e.g. 90s, 3min, 1h. Default: 3min."),
         click.option("--test-share", type=float, help="Share of the rows kept for testing. Default: 0.2."),
         click.option("--passes", "n_passes", type=int, help="Draws behind credible intervals. Default: 100."),
         click.option("--seed", type=int, help="Decides everything random. Default: 0."),

@@ -36,7 +36,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation for the others.
         feature_scaling: "columns" standardises each number column; "common" all of them together, for columns of one
             unit such as pixels; "none".
-        budget: what "auto" may spend, in estimated time: seconds or a text like "3min".
+        budget: what may be spent, in estimated time: seconds or a text like "3min". "auto" chooses by it, and sizes
+            of annealed, hmc and pmcnet-light that are not given follow from it.
         random_state: an int for the same answer each time.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.

@@ -4,7 +4,8 @@ The cost of an annealed run is estimated from sizes alone, so that the choice de
 of device and not on how busy the machine is: one gradient of one network takes N (units * A + parameters * 6 / F)
 seconds, with A and F measured on two CPU cores and on one H200 (docs/estimators.md), and a run takes about 4 N
 gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md). Where that is too much,
-Hamiltonian chains from trained networks need fewer: 8 of them, some 60 gradients to a trajectory.
+Hamiltonian chains from trained networks need fewer: 8 of them, some 60 gradients to a trajectory. A step of
+PMCnet-light takes M K values, a third of a gradient each, and some three gradients of M networks.
 """
 
 import math
@@ -16,7 +17,7 @@ import torch
 
 from pmcnet.bnn import MLP, BayesianTarget
 from pmcnet.errors import InputError
-from pmcnet.methods.registry import AnnealedOptions, Options, Value, options
+from pmcnet.methods.registry import LIGHT, AnnealedOptions, HMCOptions, Options, Value, options
 
 MOST_PARTICLES = 1000
 LEAST_PARTICLES = 64
@@ -27,7 +28,7 @@ N_CHAINS = 8
 GRADIENTS_PER_TRAJECTORY = 60
 LEAST_TRAJECTORIES = 40
 MOST_TRAJECTORIES = 400
-_SEARCHING_CHAINS = 4.0  # times the cost of a run, where the prior's scale is searched with shorter ones
+_SEARCHING = 4.0  # times the cost of a run, where the prior's scale is searched with shorter ones
 SEARCH_ROWS = 1000
 """Rows, at most, on which the prior's scale is searched: it depends little on how many there are."""
 
@@ -89,13 +90,15 @@ def plan(
         method: a name, or "auto" for annealed where its estimated cost fits the budget or settings of it are given,
             else hmc where that does, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
-        budget: what "auto" may spend, in estimated time.
+        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of annealed, hmc and
+            pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
     """
     limit = seconds_of(budget)
     n_rows = len(target.x)
     if method not in ("auto", "annealed"):
-        return Plan(method, options(method, given, n_rows), f"{method} was asked for.")
+        sizes = _sizes(target, method, given, limit / (_SEARCHING if searching else 1.0))
+        return Plan(method, options(method, {**sizes, **given}, n_rows), f"{method} was asked for.")
     per_particle = gradient_seconds(target, n_rows) * n_gradients(n_rows)
     small = min(n_rows, SEARCH_ROWS)
     search = N_TRIALS * N_SEARCH * gradient_seconds(target, small) * n_gradients(small) if searching else 0.0
@@ -113,14 +116,36 @@ def plan(
         why = f"{run} should take about {cost}, more than the budget of {_span(limit)}; its settings were given."
         return Plan("annealed", chosen, why)
     why = f"{run} would take about {cost}, more than the budget of {_span(limit)}, so"
-    trajectory = N_CHAINS * GRADIENTS_PER_TRAJECTORY * gradient_seconds(target, n_rows)
-    n_affordable = int(limit / trajectory / (_SEARCHING_CHAINS if searching else 1.0))
-    if n_affordable >= LEAST_TRAJECTORIES:
-        n = min(n_affordable, MOST_TRAJECTORIES) // 2
-        chains = options("hmc", {"n_chains": N_CHAINS, "n_warmup": n, "n_draws": n}, n_rows)
+    limit /= _SEARCHING if searching else 1.0
+    if _n_trajectories(target, N_CHAINS, limit) >= LEAST_TRAJECTORIES:
+        few: dict[str, Value] = {"n_chains": N_CHAINS}
+        chains = options("hmc", {**few, **_sizes(target, "hmc", few, limit)}, n_rows)
         return Plan("hmc", chains, f"{why} {N_CHAINS} chains of hmc were used; raise the budget for annealed.")
     reason = f"{why} pmcnet-light was used; raise the budget for a posterior: hmc, or annealed."
-    return Plan("pmcnet-light", options("pmcnet-light", {}, n_rows), reason)
+    return Plan("pmcnet-light", options("pmcnet-light", _sizes(target, "pmcnet-light", {}, limit), n_rows), reason)
+
+
+def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limit: float) -> dict[str, Value]:
+    """The sizes that fit so many seconds: trajectories of hmc, steps of pmcnet-light."""
+    if method == "hmc":
+        n = _n_trajectories(target, _number(given.get("n_chains"), HMCOptions.n_chains), limit)
+        n = min(max(n, LEAST_TRAJECTORIES), MOST_TRAJECTORIES) // 2
+        return {"n_warmup": n, "n_draws": n}
+    if method == "pmcnet-light":
+        n_proposals, n_draws = (_number(given.get(name), getattr(LIGHT, name)) for name in ("n_proposals", "n_draws"))
+        step = n_proposals * (n_draws / 3 + 3) * gradient_seconds(target, len(target.x))
+        return {"n_steps": min(max(1, int(limit / step)), LIGHT.n_steps)}
+    return {}
+
+
+def _n_trajectories(target: BayesianTarget, n_chains: float, limit: float) -> int:
+    return int(limit / (n_chains * GRADIENTS_PER_TRAJECTORY * gradient_seconds(target, len(target.x))))
+
+
+def _number(value: Value | None, default: int) -> float:
+    """The value where it is a positive number; what else is given is refused with the other settings."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+    return float(value) if usable else float(default)  # type: ignore[arg-type]
 
 
 def resolve_device(name: str) -> torch.device:

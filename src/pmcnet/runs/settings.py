@@ -45,7 +45,7 @@ class RunSettings:
         prior_std: "auto", "evidence", "validation" or a number.
         noise: of a regression: "learn" or a number in units of the target.
         feature_scaling: "columns", "common" or "none".
-        budget: what "auto" may spend.
+        budget: what may be spent, in estimated time.
         test_share: share of the rows kept for testing; 0 for none.
         n_passes: draws behind the credible intervals of metrics and the bands of figures.
         seed: decides everything random.
