@@ -14,6 +14,7 @@ from dataclasses import replace
 import torch
 
 from pmcnet.experiments import EXPERIMENTS, deep
+from pmcnet.experiments.deep_settings import Settings
 
 N_STEPS, N_EPOCHS, LIMITS, MEMORY = 2, 5, (2000, 500, 1000), 1 << 29
 
@@ -21,7 +22,7 @@ N_STEPS, N_EPOCHS, LIMITS, MEMORY = 2, 5, (2000, 500, 1000), 1 << 29
 def main() -> None:
     """Run and print."""
     settings = EXPERIMENTS["mnist-c"].settings
-    assert isinstance(settings, deep.Settings)
+    assert isinstance(settings, Settings)
     small = replace(settings, n_steps=N_STEPS, n_epochs=N_EPOCHS, limits=LIMITS, memory=MEMORY, batch_size=100)
     start = time.perf_counter()
     record = deep.run("mnist-c", settings=replace(small, baselines=False), device=torch.device("cpu"), say=print)

@@ -12,7 +12,7 @@ from data.making import pixels, svhn_mat
 from experiments import small
 from pmcnet import data
 from pmcnet.errors import DivergedError, InputError
-from pmcnet.experiments import EXPERIMENTS, deep, deep_problems, reproduce
+from pmcnet.experiments import EXPERIMENTS, deep, deep_baselines, deep_problems, reproduce
 from pmcnet.experiments.deep_table import LABELS
 from pmcnet.tune import grid_search
 
@@ -111,10 +111,10 @@ def test_choice_that_diverges_in_the_whole_training_gives_way_to_the_next_best()
         return ["posterior"]
 
     least = 2.0
-    assert deep._first_finite(search, fitted) == ({"rate": 2.0}, ["posterior"])
+    assert deep_baselines._first_finite(search, fitted) == ({"rate": 2.0}, ["posterior"])
     least = 0.0
     with pytest.raises(DivergedError):
-        deep._first_finite(search, fitted)
+        deep_baselines._first_finite(search, fitted)
 
 
 def test_timing_has_the_papers_seconds_of_mnist_c_alone():

@@ -11,13 +11,15 @@ import torch
 from pmcnet import ais, data, metrics
 from pmcnet.bnn import MLP, Bernoulli, ParticlePosterior
 from pmcnet.errors import InputError
-from pmcnet.experiments import EXPERIMENTS, deep, paper, posterior, reproduce
+from pmcnet.experiments import EXPERIMENTS, paper, reproduce
+from pmcnet.experiments.deep_settings import Settings as DeepSettings
 from pmcnet.experiments.problem import paper_problem
 from pmcnet.experiments.scoring import score
+from pmcnet.experiments.study import Settings as StudySettings
 from pmcnet.methods import Jitter, PMCMethod
 
 ROOT = Path(__file__).parents[2]
-LARGE = deep.Settings | posterior.Settings
+LARGE = DeepSettings | StudySettings
 SHALLOW = [name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, LARGE)]
 
 

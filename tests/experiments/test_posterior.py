@@ -12,12 +12,15 @@ from pmcnet.errors import InputError
 from pmcnet.experiments import EXPERIMENTS, deep_problems, posterior, reproduce
 from pmcnet.experiments.averaging import Average
 
-TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0)
+TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0, rivals=False)
+CYCLES = replace(TINY, sampler="sghmc", budget=0.01)
+RIVALS = ["SGLD", "MC dropout", "PMCnet-light, exact weights", "PMCnet-light, equal weights"]
 
 
 @pytest.fixture(autouse=True)
 def little(monkeypatch):
     monkeypatch.setattr(deep_problems.data, "load_images", small.images)
+    monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: None)
 
 
 def run(settings=TINY, folder=None, say=lambda line: None):
@@ -40,13 +43,31 @@ def test_averages_are_those_of_all_networks():
     assert torch.allclose(total - shared, -(draws * draws.log()).sum(-1).double().mean(0))
 
 
-def test_chains_are_compared_with_their_start_and_with_more_networks(tmp_path):
-    record = run(folder=tmp_path)
+def test_outliers_are_told_apart_by_what_networks_are_unsure_of_and_disagree_about():
+    """Ten rows of classes that all networks are sure of, then five on which each is sure of another class."""
+    sure = torch.eye(3).double()[torch.arange(10) % 3].expand(4, 10, 3) * 0.9 + 0.1 / 3
+    apart = torch.eye(3).double()[torch.arange(4) % 3][:, None].expand(4, 5, 3) * 0.9 + 0.1 / 3
+    label = torch.arange(10) % 3
+    scores = Average.nothing(15, 3, label.device).plus(torch.cat([sure, apart], 1), label).scores(label)
+    assert (scores["accuracy"], scores["single_accuracy"]) == (1.0, 1.0)
+    assert (scores["auroc_entropy"], scores["auroc_information"]) == (1.0, 1.0)
+
+
+def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tmp_path):
+    record = run(replace(TINY, rivals=True, marks=(0.5,)), folder=tmp_path)
     json.dumps(record, allow_nan=False)
-    assert set(record["scores"]) == {"start", "chains", "ensemble"}
-    assert [row["label"] for row in record["table"]["rows"]][-1] == "Hamiltonian chains"
-    assert record["chains"]["seconds"] >= TINY.budget
-    assert record["chains"]["verdict"][0] in ("trustworthy", "doubtful", "degenerate")
+    labels = [row["label"] for row in record["table"]["rows"]]
+    assert labels == [*record["rows"]]
+    assert [label for label in labels if ", 0 min" not in label] == [
+        "starting networks", "ensemble, same time", *RIVALS, "Hamiltonian chains",
+    ]  # fmt: skip
+    assert "Hamiltonian chains, 0 min" in labels
+    found = record["rows"]["Hamiltonian chains"]
+    assert found["seconds"] >= TINY.budget
+    assert found["verdict"][0] in ("trustworthy", "doubtful", "degenerate")
+    assert record["rows"]["PMCnet-light, exact weights"]["ess"] >= 1
+    again = run(replace(TINY, rivals=True, marks=(0.5,)), folder=tmp_path)
+    assert again["table"] == record["table"]
     kept = np.load(tmp_path / "mnist-c-posterior-probability.npz")["probability"]
     assert kept.dtype == np.float16
     assert np.allclose(kept.astype(float).sum(-1), 1, atol=5e-3)
@@ -56,11 +77,48 @@ def test_a_larger_budget_goes_on_where_the_run_was(tmp_path):
     first = run(folder=tmp_path)
     said = []
     more = run(replace(TINY, budget=2.0), folder=tmp_path, say=said.append)
-    n = len(first["chains"]["history"])
-    assert more["chains"]["history"][:n] == first["chains"]["history"]
-    assert len(more["chains"]["history"]) > n
-    assert more["start"] == first["start"]
+    first, more = (found["rows"] for found in (first, more))
+    before, after = (rows["Hamiltonian chains"]["history"] for rows in (first, more))
+    assert after[: len(before)] == before
+    assert len(after) > len(before)
+    assert more["starting networks"] == first["starting networks"]
     assert not any("networks trained" in line for line in said)
+
+
+def test_cycles_on_mini_batches_draw_at_their_end_and_go_on(tmp_path):
+    first = run(CYCLES, folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    assert first["verdict"][0] == "doubtful"
+    assert [("log_density" in line) for line in first["history"]] == [False, True]  # the first cycle has two epochs
+    assert first["scores"]["n_networks"] == CYCLES.n_chains
+    more = run(replace(CYCLES, budget=first["seconds"] + 0.01), folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    assert more["history"][:2] == first["history"]
+    assert len(more["history"]) > 2
+    assert [line["epoch"] for line in more["history"]] == list(range(1, len(more["history"]) + 1))
+    drawn = sum("log_density" in line for line in more["history"])
+    assert more["scores"]["n_networks"] == drawn * CYCLES.n_chains
+
+
+def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
+    monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
+    crops = np.random.default_rng(0).integers(0, 256, (30, 3, 32, 32)).astype(np.uint8)
+    monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: crops)
+    how = deep_problems.Evaluation("float32", False, 1 << 30)
+    problem = deep_problems.posterior_problem("cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10))
+    assert problem.outliers.shape == (10, 3, 32, 32)
+    split = deep_problems.data.image_split(small.images("cifar10"), 0, seed=0)
+    mean, spread = (getattr(split.x_train[:20], kind)((0, 2, 3)) for kind in ("mean", "std"))
+    expected = (crops[:10] - mean[:, None, None]) / spread[:, None, None]
+    np.testing.assert_allclose(problem.outliers.numpy(), expected, rtol=1e-5)
+
+
+def test_rows_are_held_out_for_choices_where_none_are(monkeypatch):
+    monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
+    how = deep_problems.Evaluation("float32", False, 1 << 30)
+    problem = deep_problems.posterior_problem("cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10))
+    tuning = problem.held_out()
+    assert (len(tuning.train[1]), len(tuning.validation[1])) == (18, 2)
+    assert torch.equal(torch.cat([tuning.train[0], tuning.validation[0]]), problem.train[0])
+    assert tuning.held_out() is tuning
 
 
 def test_resnet_of_posterior_studies_has_all_rows_and_no_batch_statistics(monkeypatch):

@@ -19,6 +19,7 @@ from pmcnet.data.frames import frame_chunks, read_frame
 from pmcnet.data.images import Images, ImageSplit, image_names, image_split, load_images
 from pmcnet.data.scaling import Scaler, standardise, standardise_each
 from pmcnet.data.splits import PAPER_SPLITS, SplitSettings, default_sizes, paper_split, split
+from pmcnet.data.svhn import crops as svhn_crops
 from pmcnet.data.table import Features, Labels, Split, Table, Task
 
 __all__ = [
@@ -54,4 +55,5 @@ __all__ = [
     "split",
     "standardise",
     "standardise_each",
+    "svhn_crops",
 ]

@@ -1,4 +1,7 @@
-"""Street View House Numbers, cropped digits: train_32x32.mat and test_32x32.mat, turned to grey."""
+"""Street View House Numbers, cropped digits: train_32x32.mat and test_32x32.mat, turned to grey.
+
+In colour, and without labels, they are what networks that know other things should not be sure of.
+"""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -7,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pmcnet.data.folders import Form
+from pmcnet.data.folders import Form, at_hand, data_folder, read_first
 from pmcnet.data.intact import Published, check_shape, pieces
+from pmcnet.data.npy import BYTES, Wanted, read_npz
 from pmcnet.data.pixels import Classes, Parts, Pixels
 from pmcnet.errors import InputError
 from pmcnet.files.reading import told
@@ -26,10 +30,35 @@ def read_grey(paths: Sequence[Path], verify: bool) -> Parts:
     train, test = paths
     x_train, y_train = _read(train, _N_TRAIN, TRAIN if verify else None)
     x_test, y_test = _read(test, _N_TEST, TEST if verify else None)
-    return Parts(x_train, y_train, x_test, y_test)
+    return Parts(grey(x_train), y_train, grey(x_test), y_test)
 
 
 FORMS = (Form(tuple((f"svhn/{name}_32x32.mat", f"{name}_32x32.mat") for name in ("train", "test")), read_grey),)
+
+
+def crops(folder: str | Path | None = None) -> Pixels | None:
+    """Crops in colour (n, 3, 32, 32): those of a file of some, else the official test set; None without either.
+
+    Args:
+        folder: The data folder; by default that of PMCNET_DATA, else the user's cache folder.
+    """
+    place = data_folder(folder)
+    return read_first("crops of SVHN", _CROPS, place, True) if at_hand(_CROPS, place) else None
+
+
+def _read_some(paths: Sequence[Path], verify: bool) -> Pixels:
+    parts = read_npz(paths[0], {f"x_{part}_head": Wanted((_N_TEST, 32, 32, 3), BYTES) for part in ("train", "test")})
+    return np.ascontiguousarray(np.concatenate(parts).transpose(0, 3, 1, 2))
+
+
+def _read_colours(paths: Sequence[Path], verify: bool) -> Pixels:
+    return np.ascontiguousarray(_read(paths[0], _N_TEST, TEST if verify else None)[0])
+
+
+_CROPS = (
+    Form((("svhn_partial_unlabelled.npz",),), _read_some),
+    Form((("svhn/test_32x32.mat", "test_32x32.mat"),), _read_colours),
+)
 
 
 def grey(x: NDArray[np.uint8]) -> Pixels:
@@ -47,6 +76,7 @@ def grey(x: NDArray[np.uint8]) -> Pixels:
 
 
 def _read(path: Path, n_most: int, published: Published | None) -> tuple[Pixels, Classes]:
+    """Colours (N, 3, 32, 32) and classes."""
     from scipy import io  # type: ignore[import-untyped]  # takes long to import
 
     if published:
@@ -57,7 +87,7 @@ def _read(path: Path, n_most: int, published: Published | None) -> tuple[Pixels,
     x, y = arrays["X"], arrays["y"].reshape(-1)  # (32, 32, 3, N), (N,)
     if x.dtype != np.uint8 or not np.isin(y, np.arange(1, 11)).all():
         raise InputError(f"{path} must hold bytes X and labels y from 1 to 10. Replace it by the official file.")
-    return grey(x.transpose(3, 2, 0, 1)), y.astype(np.int64) % 10
+    return x.transpose(3, 2, 0, 1), y.astype(np.int64) % 10
 
 
 def _parsed(parse: Callable[..., Any], path: Path, **options: Any) -> Any:

@@ -10,7 +10,9 @@ import torch
 
 from pmcnet.errors import InputError
 from pmcnet.experiments import control, deep, posterior, shallow
+from pmcnet.experiments.deep_settings import Settings as DeepSettings
 from pmcnet.experiments.scoring import Say
+from pmcnet.experiments.study import Settings as StudySettings
 from pmcnet.runs.curves import Record
 
 
@@ -19,7 +21,7 @@ class Experiment(NamedTuple):
 
     description: str
     run: Callable[..., Record]
-    settings: control.Settings | shallow.Settings | deep.Settings | posterior.Settings
+    settings: control.Settings | shallow.Settings | DeepSettings | StudySettings
 
 
 # The paper does not give the spread of the first proposals. Its published Ionosphere script uses 0.1, taken here for
@@ -31,12 +33,23 @@ SHALLOW = {
     "glass": shallow.Settings(),
 }
 
-TABLES = deep.Settings(n_steps=5, n_epochs=100, batch_size=200, learning_rate=1e-2, weight_decay=0.0, n_seeds=3)
-CIFAR10 = deep.Settings(
+TABLES = DeepSettings(n_steps=5, n_epochs=100, batch_size=200, learning_rate=1e-2, weight_decay=0.0, n_seeds=3)
+CIFAR10 = DeepSettings(
     n_steps=2, n_epochs=80, batch_size=1024, learning_rate=0.012, weight_decay=0.3, precision="bf16", n_chains=3
 )
 
-CIFAR10_POSTERIOR = posterior.Settings(n_chains=8, prior_variance=0.2, n_epochs=40, marks=(), batch_size=512)
+CIFAR10_POSTERIOR = StudySettings(
+    n_chains=8,
+    prior_variance=0.2,
+    n_epochs=40,
+    batch_size=512,
+    sampler="sghmc",
+    walk_epochs=20,
+    walk_step=2e-3,
+    marks=(),
+    light_steps=2,
+    precision="bf16",
+)
 
 EXPERIMENTS = {
     "control-sizes": Experiment("PMCnet on 50, 400 and 1600 control rows", control.run_sizes, control.Settings()),
@@ -48,14 +61,14 @@ EXPERIMENTS = {
     "glass": Experiment("Glass, 9-10-6", partial(shallow.run, "glass"), SHALLOW["glass"]),
     "protein": Experiment("Protein, 9-100-100-1", partial(deep.run, "protein"), TABLES),
     "naval": Experiment("Naval, 14-100-100-1", partial(deep.run, "naval"), TABLES),
-    "mnist-c": Experiment("MNIST-C (rotate), LeNet-5", partial(deep.run, "mnist-c"), deep.Settings()),
-    "svhn-g": Experiment("SVHN in grey, LeNet-5", partial(deep.run, "svhn-g"), deep.Settings()),
+    "mnist-c": Experiment("MNIST-C (rotate), LeNet-5", partial(deep.run, "mnist-c"), DeepSettings()),
+    "svhn-g": Experiment("SVHN in grey, LeNet-5", partial(deep.run, "svhn-g"), DeepSettings()),
     "cifar10": Experiment("CIFAR10, ResNet-20", partial(deep.run, "cifar10"), CIFAR10),
     "mnist-c-posterior": Experiment(
-        "Hamiltonian chains of LeNet-5 on MNIST-C", partial(posterior.run, "mnist-c-posterior"), posterior.Settings()
+        "Hamiltonian chains of LeNet-5 on MNIST-C", partial(posterior.run, "mnist-c-posterior"), StudySettings()
     ),
     "cifar10-posterior": Experiment(
-        "Hamiltonian chains of ResNet-20 on CIFAR10", partial(posterior.run, "cifar10-posterior"), CIFAR10_POSTERIOR
+        "chains of ResNet-20 on CIFAR10", partial(posterior.run, "cifar10-posterior"), CIFAR10_POSTERIOR
     ),
 }
 
@@ -85,15 +98,15 @@ def reproduce(
         raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}.")
     experiment = EXPERIMENTS[name]
     settings = experiment.settings.quick() if quick else experiment.settings
-    if n_seeds is not None and isinstance(settings, posterior.Settings):
+    if n_seeds is not None and isinstance(settings, StudySettings):
         raise InputError(f"{name} has one seed; leave --seeds out.")
     if n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
     if budget is not None:
-        if not isinstance(settings, posterior.Settings):
+        if not isinstance(settings, StudySettings):
             raise InputError(f"{name} has no budget; the experiments named *-posterior have.")
         settings = replace(settings, budget=budget)
-    kept = {"folder": folder} if isinstance(settings, deep.Settings | posterior.Settings) else {}
+    kept = {"folder": folder} if isinstance(settings, DeepSettings | StudySettings) else {}
     return experiment.run(settings=settings, device=_device(device), say=say, **kept)
 
 

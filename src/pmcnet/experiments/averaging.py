@@ -3,6 +3,7 @@
 from typing import NamedTuple, Self
 
 import torch
+from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 from torch import Tensor
 
 from pmcnet import metrics
@@ -10,7 +11,10 @@ from pmcnet.runs.curves import Record
 
 
 class Average(NamedTuple):
-    """Sums over `n` networks on N rows: probabilities (N, C), entropies (N,), and the number of right answers."""
+    """Sums over `n` networks on N rows: probabilities (N, C), entropies (N,), and the share of right answers.
+
+    The last rows may be outliers, which have no class and are to be told from the others.
+    """
 
     probability: Tensor
     entropy: Tensor
@@ -24,9 +28,9 @@ class Average(NamedTuple):
         return cls(zeros, zeros[:, 0].clone(), zeros.new_zeros(()), zeros.new_zeros(()))
 
     def plus(self, draws: Tensor, label: Tensor) -> "Average":
-        """With more networks: probabilities (P, N, C) for rows of these classes (N,)."""
+        """With more networks: probabilities (P, N, C), the first rows of these classes."""
         draws = draws.double()
-        right = (draws.argmax(-1) == label).double().mean(-1).sum()
+        right = (draws[:, : len(label)].argmax(-1) == label).double().mean(-1).sum()
         entropy = -torch.special.xlogy(draws, draws).sum(-1).sum(0)
         return Average(
             self.probability + draws.sum(0), self.entropy + entropy, self.n_right + right, self.n + len(draws)
@@ -44,9 +48,13 @@ class Average(NamedTuple):
         return total, total - self.entropy / self.n
 
     def scores(self, label: Tensor) -> Record:
-        """Accuracy, NLL, Brier score and ECE of the average; the mean accuracy of one network; how many there are."""
-        average = self.mean
-        return {
+        """Accuracy, NLL, Brier score and ECE of the average; the mean accuracy of one network; how many there are.
+
+        With outliers also how well they are told apart, as the area under the ROC curve: by the entropy of the average,
+        and by the mutual information, what networks disagree about.
+        """
+        average = self.mean[: len(label)]
+        found = {
             "accuracy": float((average.argmax(-1) == label).double().mean()),
             "nll": float(-average.gather(1, label[:, None]).log().mean()),
             "brier": float(metrics.brier(average, label)),
@@ -54,3 +62,8 @@ class Average(NamedTuple):
             "single_accuracy": float(self.n_right / self.n),
             "n_networks": int(self.n),
         }
+        if len(self.mean) > len(label):
+            outlier = (torch.arange(len(self.mean)) >= len(label)).numpy()
+            for name, value in zip(("auroc_entropy", "auroc_information"), self.uncertainty, strict=True):
+                found[name] = float(roc_auc_score(outlier, value.cpu().numpy()))
+        return found

@@ -63,9 +63,13 @@ def image_problem(
 
 
 def posterior_problem(name: str, device: torch.device, how: Evaluation, *, limits: Limits | None = None) -> Problem:
-    """Images as posterior studies take them: nothing changed at random, and no network with batch statistics."""
+    """Images as posterior studies take them: nothing changed at random, and no network with batch statistics.
+
+    With those of CIFAR10 go crops of house numbers, where they are at hand, to tell from them.
+    """
     source, kind = POSTERIORS[name]
-    return _problem(name, source, kind, device, how, augmented=False, limits=limits)
+    crops = data.svhn_crops() if source == "cifar10" else None
+    return _problem(name, source, kind, device, how, augmented=False, limits=limits, outliers=crops)
 
 
 def _problem(
@@ -77,6 +81,7 @@ def _problem(
     *,
     augmented: bool,
     limits: Limits | None,
+    outliers: NDArray[np.uint8] | None = None,
 ) -> Problem:
     images = data.load_images(source)
     split = data.image_split(images, min(kind.n_validation, len(images.y_train) // 4), seed=0)
@@ -109,6 +114,7 @@ def _problem(
         classes=images.classes,
         augmentation=kind.augmentation(float(-(centre / spread).mean())) if augmented else None,
         memory=how.memory,
+        outliers=None if outliers is None else part(outliers, np.zeros(len(outliers), np.int64), n_test)[0],
     )
 
 

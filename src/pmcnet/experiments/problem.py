@@ -20,7 +20,8 @@ CONTROL_SIZES = (3, 3, 1)
 class Problem(NamedTuple):
     """Scaled training, validation and test rows with the network that the paper fits to them.
 
-    `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the target's.
+    `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the target's; `outliers`
+    are rows of another kind, which networks should not be sure of.
     """
 
     name: str
@@ -33,6 +34,15 @@ class Problem(NamedTuple):
     unit: float = 1.0
     augmentation: Augmentation | None = None
     memory: int = DEFAULT_MEMORY
+    outliers: Tensor | None = None
+
+    def held_out(self) -> "Problem":
+        """With validation rows: its own or, where there are none, the last tenth of the training rows."""
+        if self.validation is not None and len(self.validation[1]):
+            return self
+        n = len(self.train[1]) - max(1, len(self.train[1]) // 10)
+        (x, y) = self.train
+        return self._replace(train=(x[:n], y[:n]), validation=(x[n:], y[n:]))
 
     def target(self, prior_variance: float, *, n_batches: int = 1) -> BayesianTarget:
         """The posterior under N(0, prior_variance) on every weight and bias."""

@@ -9,11 +9,11 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from pmcnet import ais
 from pmcnet.errors import InputError
 from pmcnet.files.reading import read_file
 from pmcnet.files.tensors import parse_tensors
 from pmcnet.files.writing import write_whole
+from pmcnet.methods.checkpoint import AnyState, load_checkpoint, save_checkpoint
 from pmcnet.runs.folder import write_json
 
 
@@ -39,16 +39,16 @@ class Stages:
             )
         write_json(place, plain)
 
-    def state(self, key: str, device: torch.device) -> ais.State | None:
-        """The sampler's state that was kept last."""
+    def state(self, key: str, device: torch.device) -> AnyState | None:
+        """The state of a sampler or a training that was kept last."""
         if self._folder is None or not self._path(f"{key}.safetensors").exists():
             return None
-        return ais.load_state(self._path(f"{key}.safetensors"), device)
+        return load_checkpoint(self._path(f"{key}.safetensors"), device)
 
-    def keep_state(self, key: str, state: ais.State) -> None:
+    def keep_state(self, key: str, state: AnyState) -> None:
         """Keep a state in place of the one before."""
         if self._folder is not None:
-            ais.save_state(state, self._path(f"{key}.safetensors"))
+            save_checkpoint(state, self._path(f"{key}.safetensors"))
 
     def tensors(self, key: str, device: torch.device) -> dict[str, Tensor]:
         """Tensors that were kept, by name; none where there are none."""

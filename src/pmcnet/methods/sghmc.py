@@ -116,13 +116,17 @@ class SGHMC(Trained):
         state: TrainingState | None = None,
         observers: Iterable[TrainingObserver] = (),
         stage: Stage = "fit",
+        keep: bool = True,
     ) -> Walked:
-        """From `start` (P, D), through all cycles; the other arguments are those of `fit`."""
+        """From `start` (P, D), through all cycles; the other arguments are those of `fit`.
+
+        Without `keep` no draws are kept: observers make of each state what they need.
+        """
         theta, velocity = start.detach().clone(), torch.zeros_like(start)
         square, prior = theta.new_zeros(target.dim), prior_scale(target).square().reciprocal()  # (D,)
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
         n_batches = -(-len(target.x) // self.batch_size)
-        times = self._times(n_batches, len(theta))
+        times = self._times(n_batches, len(theta)) if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
         n_drawn = sum(at <= n_done for at in times)
@@ -132,7 +136,7 @@ class SGHMC(Trained):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 score, share = target.batch_likelihood_and_score(theta, batch).score, len(target.x) / batch.n_rows
-                square.lerp_(score.square().mean(0), 1 - _FORGET if n_done else 1.0)
+                square.lerp_(score.square().mean(0), max(1 - _FORGET, 1 / (n_done + 1)))
                 gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                 noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
                 done = n_done / (n_batches * self.n_epochs)

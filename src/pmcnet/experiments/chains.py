@@ -1,0 +1,194 @@
+"""Chains of deep networks until a budget is spent, their draws averaged on the way; they go on where they were."""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pmcnet import ais
+from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.scoring import since
+from pmcnet.experiments.study import Study, said
+from pmcnet.methods.hmc import decisive
+from pmcnet.methods.sghmc import REASON, SGHMC
+from pmcnet.methods.training_state import TrainingState
+from pmcnet.runs.curves import Record, finite
+
+_SECONDS_BETWEEN_CHECKPOINTS = 60.0
+_MOST_CYCLES = 1 << 12
+_KEY = "chains"
+
+
+class _SpentError(Exception):
+    """The budget is spent."""
+
+
+@dataclass
+class Log:
+    """What is known of a run after each step: seconds, history and the average of all draws, kept on disk.
+
+    Args:
+        study: whose run it is.
+        before: seconds that were spent before the first step.
+    """
+
+    study: Study
+    before: float
+    average: Average = field(init=False)
+    record: Record = field(init=False)
+    tensors: dict[str, Tensor] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        stages, device = self.study.stages, self.study.device
+        self.record = stages.record(_KEY) or {"seconds": self.before, "history": [], "marks": {}}
+        self.tensors = stages.tensors("draws", device)
+        parts = [self.tensors.pop(name, None) for name in Average._fields]
+        self.average = self.study.nothing() if parts[0] is None else Average(*parts)  # type: ignore[arg-type]
+        self.before, self._begun = float(self.record["seconds"]), time.monotonic()
+        self._saved = self._begun
+
+    @property
+    def spent(self) -> bool:
+        """Whether nothing is left of the budget; there is at least one draw all the same."""
+        return bool(self.record["seconds"] >= self.study.settings.budget and self.average.n > 0)
+
+    def drawn(self, theta: Tensor) -> None:
+        """Networks (P, D) that count."""
+        self.average = self.study.added(self.average, theta)
+
+    def step(self, line: Record, text: str, state: ais.ChainState | TrainingState) -> None:
+        """One more step is done: a line of the history, what to say of it, and the state to go on from."""
+        self.record["seconds"] = self.before + since(self._begun, self.study.device)
+        self.record["history"].append(line | {"seconds": self.record["seconds"]})
+        scores = self.study.scores(self.average) if self.average.n > 0 else None
+        self.study.told(f"{self.record['seconds']:.0f} s: {text}" + (f", {said(scores)}" if scores else ""))
+        for mark in self.study.settings.marks:
+            if self.record["seconds"] >= mark and str(mark) not in self.record["marks"] and scores:
+                self.record["marks"][str(mark)] = scores
+        if self.spent or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS:
+            self.study.stages.keep_state(_KEY, state)
+            self.study.stages.keep_tensors("draws", self.average._asdict() | self.tensors)
+            self.study.stages.keep_record(_KEY, self.record)
+            self._saved = time.monotonic()
+
+    def finished(self, result: ais.ChainResult, **known: Any) -> Record:
+        """The record with diagnostics and scores."""
+        known |= {"rhat": result.rhat, "ess": result.ess, "drift": result.drift}
+        known |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
+        plain = {name: finite(value) if isinstance(value, float) else value for name, value in known.items()}
+        return self.record | {"verdict": list(result.verdict)} | plain | {"scores": self.study.scores(self.average)}
+
+
+def begun(study: Study) -> tuple[Tensor, Record]:
+    """The starting networks (P, D), and what they score."""
+    stages, settings = study.stages, study.settings
+    known, found = stages.record("start"), stages.tensors("start", study.device)
+    if known is None or not found:
+        start = time.monotonic()
+        theta = settings.adam(study.target, settings.n_chains, seed=0)
+        seconds = since(start, study.device)
+        known = {"seconds": seconds, "scores": study.scores(study.added(study.nothing(), theta))}
+        stages.keep_tensors("start", {"theta": theta})
+        stages.keep_record("start", known)
+        found = {"theta": theta}
+        study.told(f"{settings.n_chains} networks trained in {seconds:.1f} s: {said(known['scores'])}")
+    return found["theta"], known
+
+
+def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
+    """Corrected trajectories on all rows: their record, and the averaged probabilities of the test rows.
+
+    Args:
+        study: what is sampled.
+        start: networks (P, D).
+        seconds: what they have taken.
+    """
+    theta, sigma, walked = _walked(study, start)
+    path, error = decisive(study.target, theta)
+    settings = study.settings
+    sampler = ais.HMCPopulation(
+        n_warmup=settings.n_warmup,
+        n_draws=1 << 20,
+        max_leapfrog=settings.max_leapfrog,
+        adapt_scale=False,
+        keep=False,
+    )
+    log, state = Log(study, seconds + walked), study.stages.state(_KEY, study.device)
+    if not isinstance(state, ais.ChainState):
+        state = sampler.init(path, theta, seed=0, sigma=sigma)
+    while not log.spent:
+        state, line = sampler.step(state, path)
+        if not line.warming:
+            log.drawn(state.points.theta)
+        text = f"log pi {line.log_density:.0f}, acceptance {line.acceptance:.2f}, {line.n_leapfrog} steps"
+        log.step(line._asdict(), text, state)
+    result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True)
+    return log.finished(result, energy_error=error), log.average.mean
+
+
+def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
+    """Cycles on mini-batches, a draw after each of their last epochs: record and averaged probabilities.
+
+    Args:
+        study: what is sampled.
+        start: networks (P, D).
+        seconds: what they have taken.
+    """
+    log, settings, target = Log(study, seconds), study.settings, study.target
+    n_cycle, n_epochs = settings.walk_epochs, _MOST_CYCLES * settings.walk_epochs
+    method = SGHMC(
+        n_cycles=_MOST_CYCLES,
+        exploration=0.0,
+        heating=0.5 * n_cycle / n_epochs,
+        step=settings.walk_step,
+        batch_size=settings.walk_batch,
+        n_epochs=n_epochs,
+    )
+
+    def after(state: TrainingState) -> None:
+        theta, within = state.tensors["theta"], (state.epoch - 1) % n_cycle + 1
+        line: Record = {"epoch": state.epoch}
+        if within > (1 - settings.drawn_share) * n_cycle:
+            log.drawn(theta)
+            with torch.no_grad():
+                new = {"log_density": target.log_density(theta)[None], "monitors": target.monitor(theta)[None].double()}
+            line["log_density"] = float(new["log_density"].mean())
+            log.tensors = {name: torch.cat([log.tensors.get(name, part[:0]), part]) for name, part in new.items()}
+        log.step(line, f"epoch {within} of cycle {(state.epoch - 1) // n_cycle + 1}", state)
+        if log.spent:
+            raise _SpentError
+
+    state = study.stages.state(_KEY, study.device)
+    assert not isinstance(state, ais.ChainState | ais.PMCState | ais.AnnealedState)
+    try:
+        if not log.spent:
+            method.walk(target, start, seed=0, state=state, observers=[after], keep=False)
+    except _SpentError:
+        pass
+    result = ais.ChainResult(start[:0], log.tensors["log_density"], log.tensors["monitors"], (), True)
+    found = log.finished(result)
+    return found | {"verdict": ["doubtful", REASON]}, log.average.mean
+
+
+def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
+    """Where chains are after the walk on mini-batches, the scales it has found, and its seconds."""
+    stages, settings = study.stages, study.settings
+    known, found = stages.record("walk"), stages.tensors("walk", study.device)
+    if known is None or not found:
+        begun = time.monotonic()
+        walk = SGHMC(
+            n_cycles=1,
+            exploration=0.0,
+            heating=0.5,
+            step=settings.walk_step,
+            batch_size=settings.walk_batch,
+            n_epochs=settings.walk_epochs,
+        ).walk(study.target, start, seed=0, keep=False)
+        known = {"seconds": since(begun, study.device)}
+        found = {"theta": walk.theta, "sigma": walk.sigma}
+        stages.keep_tensors("walk", found)
+        stages.keep_record("walk", known)
+        study.told(f"{settings.walk_epochs} epochs of the walk in {known['seconds']:.1f} s")
+    return found["theta"], found["sigma"], float(known["seconds"])

@@ -1,0 +1,86 @@
+"""What else the same networks, rows and minutes give: more trained networks, SGLD, MC dropout, PMCnet-light."""
+
+import time
+
+from torch import Tensor
+
+from pmcnet.bnn import ParticlePosterior
+from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.deep_baselines import trained
+from pmcnet.experiments.scoring import since
+from pmcnet.experiments.study import Study, said
+from pmcnet.runs.curves import Record
+
+ENSEMBLE_SEED = 1000
+OTHERS = ("sgld", "mc-dropout")
+
+
+def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
+    """The averaged prediction of all networks that can be trained within the budget, the starting ones first.
+
+    Args:
+        study: what is trained.
+        start: networks (P, D).
+        seconds: what they have taken.
+    """
+    stages, settings = study.stages, study.settings
+    record: Record = stages.record("ensemble") or {"seconds": seconds, "seed": ENSEMBLE_SEED, "marks": {}}
+    parts = stages.tensors("ensemble", study.device)
+    average = Average(**parts) if parts else study.added(study.nothing(), start)
+    while record["seconds"] + seconds <= settings.budget:
+        for mark in settings.marks:
+            if record["seconds"] + seconds > mark and str(mark) not in record["marks"]:
+                record["marks"][str(mark)] = study.scores(average)
+        begun = time.monotonic()
+        average = study.added(average, settings.adam(study.target, settings.n_chains, seed=record["seed"]))
+        record["seconds"], record["seed"] = record["seconds"] + since(begun, study.device), record["seed"] + 1
+        stages.keep_tensors("ensemble", average._asdict())
+        stages.keep_record("ensemble", record)
+        scores = study.scores(average)
+        study.told(f"{record['seconds']:.0f} s: ensemble of {scores['n_networks']}, {said(scores)}")
+    return record | {"scores": study.scores(average)}
+
+
+def others(study: Study, start: Tensor) -> dict[str, Record]:
+    """The other methods, by name, each with seconds and scores.
+
+    Args:
+        study: what is trained.
+        start: networks (P, D) that PMCnet-light begins at.
+    """
+    found = {method: _trained(study, method) for method in OTHERS}
+    return found | _light(study, start)
+
+
+def _trained(study: Study, method: str) -> Record:
+    if (known := study.stages.record(method)) is not None:
+        return dict(known)
+    (posterior, *_), record = trained(method, study.problem, study.settings.others, seed=0)
+    record["scores"] = _scored(study, posterior)
+    study.told(f"{method}: {said(record['scores'])}, {record['choice']}")
+    study.stages.keep_record(method, record)
+    return record
+
+
+def _light(study: Study, start: Tensor) -> dict[str, Record]:
+    if (known := study.stages.record("pmcnet-light")) is not None:
+        return dict(known)
+    settings = study.settings.others
+    n_batches = max(1, len(study.problem.train[0]) // settings.batch_rows)
+    target = study.problem.target(settings.prior_std**2, n_batches=n_batches)
+    begun = time.monotonic()
+    posterior = settings.method(start).fit(target, seed=0).posterior
+    seconds = since(begun, study.device)
+    found: dict[str, Record] = {
+        "pmcnet-light": {"seconds": seconds, "ess": posterior.ess, "scores": _scored(study, posterior)},
+        "pmcnet-light, equal weights": {"seconds": seconds, "scores": _scored(study, posterior.equally_weighted())},
+    }
+    for name, record in found.items():
+        study.told(f"{name}: {said(record['scores'])}")
+    study.stages.keep_record("pmcnet-light", found)
+    return found
+
+
+def _scored(study: Study, posterior: ParticlePosterior) -> Record:
+    draws = posterior.draws(study.rows, n_passes=study.settings.others.n_passes)
+    return study.scores(study.nothing().plus(draws, study.label))

@@ -1,0 +1,158 @@
+"""What the parts of a study of a deep network's posterior share: sizes, rows, and the average of draws on test rows."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from pmcnet.bnn import BayesianTarget
+from pmcnet.bnn.arithmetic import Precision
+from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.deep_settings import Settings as DeepSettings
+from pmcnet.experiments.problem import Problem
+from pmcnet.experiments.scoring import Say
+from pmcnet.experiments.stages import Stages
+from pmcnet.methods import Adam, Restarts
+from pmcnet.runs.curves import Record
+
+_AT_ONCE = 2000  # test rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the experiments run.
+
+    Args:
+        n_chains: P.
+        prior_variance: of every parameter.
+        n_epochs: of the starting networks.
+        batch_size: rows per step of their training.
+        learning_rate: of Adam, with a cosine schedule.
+        sampler: "hmc": after a walk on mini-batches, trajectories on all images with a Metropolis test; or "sghmc":
+            mini-batches throughout, with cyclical steps, an approximation.
+        walk_epochs: of the walk, or of a cycle; noise grows over half of them.
+        walk_step: its first step.
+        walk_batch: its rows per step.
+        drawn_share: of a cycle of "sghmc", at whose end every epoch gives a draw.
+        n_warmup: trajectories that tune themselves and are thrown away.
+        max_leapfrog: longest trajectory.
+        budget: seconds in all, those of the start and the warm-up included.
+        marks: seconds at which the averaged prediction is scored on the way.
+        rival_epochs: of the methods beside it, which the budget does not concern.
+        light_draws: K of PMCnet-light.
+        light_steps: T of PMCnet-light.
+        rivals: whether the budget is spent a second time on training more networks, and the other methods run.
+        precision: of gradients; values that decide are more accurate where need be.
+        compiled: whether networks are compiled, on a GPU.
+        memory: bytes for temporaries at most.
+        limits: at most so many training, validation and test images.
+    """
+
+    n_chains: int = 20
+    prior_variance: float = 0.1
+    n_epochs: int = 15
+    batch_size: int = 500
+    learning_rate: float = 3e-3
+    sampler: Literal["hmc", "sghmc"] = "hmc"
+    walk_epochs: int = 60
+    walk_step: float = 5e-4
+    walk_batch: int = 1000
+    drawn_share: float = 0.4
+    n_warmup: int = 10
+    max_leapfrog: int = 60
+    budget: float = 1500.0
+    marks: tuple[float, ...] = (600.0,)
+    rival_epochs: int = 60
+    light_draws: int = 20
+    light_steps: int = 20
+    rivals: bool = True
+    precision: Precision = "tf32"
+    compiled: bool = True
+    memory: int = 16 << 30
+    limits: tuple[int, int, int] | None = None
+
+    def quick(self) -> "Settings":
+        """Sizes that finish in seconds on two cores, with ResNet-20 in minutes."""
+        sizes = replace(self, n_chains=2, n_epochs=1, batch_size=25, walk_epochs=2, walk_batch=25, n_warmup=2)
+        sizes = replace(sizes, max_leapfrog=2, budget=4.0, marks=(), limits=(50, 10, 20))
+        sizes = replace(sizes, rival_epochs=1, light_draws=2, light_steps=1)
+        return replace(sizes, compiled=False, memory=1 << 31, precision="float32")
+
+    @property
+    def adam(self) -> Restarts:
+        """The training of the starting networks."""
+        adam = Adam(
+            objective="map",
+            learning_rate=self.learning_rate,
+            batch_size=self.batch_size,
+            n_epochs=self.n_epochs,
+            schedule="cosine",
+        )
+        return Restarts(adam)
+
+    @property
+    def others(self) -> DeepSettings:
+        """Of the methods beside it."""
+        return DeepSettings(
+            n_proposals=self.n_chains,
+            n_draws=self.light_draws,
+            n_steps=self.light_steps,
+            prior_std=self.prior_variance**0.5,
+            n_epochs=self.rival_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
+            augmented=False,
+        )
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study: rows and network, the posterior, sizes, checkpoints, and who is told."""
+
+    problem: Problem
+    target: BayesianTarget
+    settings: Settings
+    stages: Stages
+    say: Say
+
+    @property
+    def device(self) -> torch.device:
+        """Where networks are."""
+        return self.target.device
+
+    @property
+    def label(self) -> Tensor:
+        """Classes of the test rows."""
+        return self.problem.test[1].long()
+
+    @property
+    def rows(self) -> Tensor:
+        """The test rows, and after them those of another kind, if any."""
+        x, outliers = self.problem.test[0], self.problem.outliers
+        return x if outliers is None else torch.cat([x, outliers])
+
+    def nothing(self) -> Average:
+        """The average of no network."""
+        return Average.nothing(len(self.rows), len(self.problem.classes), self.device)
+
+    def added(self, average: Average, theta: Tensor) -> Average:
+        """The average with these networks (P, D)."""
+        (weights, _), target = self.target.parts(theta), self.target
+        with torch.no_grad():
+            drawn = [target.likelihood.mean(target.network(weights, rows)) for rows in torch.split(self.rows, _AT_ONCE)]
+        return average.plus(torch.cat(drawn, dim=1), self.label)
+
+    def scores(self, average: Average) -> Record:
+        """What the average is worth."""
+        return average.scores(self.label)
+
+    def told(self, text: str) -> None:
+        """Say it, with the experiment's name."""
+        self.say(f"{self.problem.name}, {text}")
+
+
+def said(scores: Record) -> str:
+    """Scores in a line."""
+    single = f"one network {scores['single_accuracy']:.4f}"
+    return f"accuracy {scores['accuracy']:.4f}, NLL {scores['nll']:.4f}, {single}"
