@@ -4,6 +4,7 @@ from scipy.io import savemat
 
 from data.making import made, pixels, svhn_mat
 from pmcnet import data
+from pmcnet.data.intact import Published
 from pmcnet.data.svhn import grey
 from pmcnet.errors import InputError
 
@@ -102,3 +103,20 @@ def test_damaged_file_is_refused(svhn, cut):
 def test_file_of_another_kind_is_refused(svhn):
     made(svhn / "svhn" / "test_32x32.mat", b"\x89HDF\r\n\x1a\n" + bytes(600))
     refused(svhn, "cannot be read as a MATLAB file of version 5")
+
+
+def test_crops_come_in_colour_from_a_file_of_some_or_else_the_test_set(svhn, monkeypatch):
+    monkeypatch.setattr(Published, "check", lambda self, contents, path: None)
+    colours = pixels(2, 32, 32, 3, seed=1)
+    assert np.array_equal(data.svhn_crops(svhn), colours.transpose(0, 3, 1, 2))
+    some = {"x_train_head": pixels(3, 32, 32, 3), "x_test_head": colours}
+    np.savez(svhn / "svhn_partial_unlabelled.npz", **some)
+    expected = np.concatenate([*some.values()]).transpose(0, 3, 1, 2)
+    assert np.array_equal(data.svhn_crops(svhn), expected)
+
+
+def test_crops_are_none_where_there_are_none_and_refused_where_they_are_of_another_form(tmp_path):
+    assert data.svhn_crops(tmp_path) is None
+    np.savez(tmp_path / "svhn_partial_unlabelled.npz", x_train_head=np.zeros((2, 8, 8, 3), np.uint8))
+    with pytest.raises(InputError, match="x_train_head"):
+        data.svhn_crops(tmp_path)
