@@ -46,6 +46,7 @@ CIFAR10_POSTERIOR = StudySettings(
     sampler="sghmc",
     walk_epochs=20,
     walk_step=2e-3,
+    walk_batch=2500,
     marks=(),
     light_steps=2,
     precision="bf16",

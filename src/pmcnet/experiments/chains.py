@@ -182,6 +182,7 @@ def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
             n_cycles=1,
             exploration=0.0,
             heating=0.5,
+            last_step=0.3,
             step=settings.walk_step,
             batch_size=settings.walk_batch,
             n_epochs=settings.walk_epochs,

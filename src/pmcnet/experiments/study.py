@@ -33,7 +33,7 @@ class Settings:
             mini-batches throughout, with cyclical steps, an approximation.
         walk_epochs: of the walk, or of a cycle; noise grows over half of them.
         walk_step: its first step.
-        walk_batch: its rows per step.
+        walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows cancel their noise.
         drawn_share: of a cycle of "sghmc", at whose end every epoch gives a draw.
         n_warmup: trajectories that tune themselves and are thrown away.
         max_leapfrog: longest trajectory.
@@ -55,9 +55,9 @@ class Settings:
     batch_size: int = 500
     learning_rate: float = 3e-3
     sampler: Literal["hmc", "sghmc"] = "hmc"
-    walk_epochs: int = 60
-    walk_step: float = 5e-4
-    walk_batch: int = 1000
+    walk_epochs: int = 240
+    walk_step: float = 1e-3
+    walk_batch: int = 4500
     drawn_share: float = 0.4
     n_warmup: int = 10
     max_leapfrog: int = 60

@@ -128,6 +128,7 @@ class HMCOptions:
             n_cycles=1,
             exploration=0.0,
             heating=0.5,
+            last_step=0.3,
             step=self.walk_step,
             batch_size=10 * self.batch_size,
             n_epochs=max(1, self.walk_epochs),

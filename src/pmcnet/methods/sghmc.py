@@ -2,10 +2,11 @@
 
     v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
 
-with friction a and step h. C is diagonal, the inverse of the curvature that mini-batches show: (N / n) E[g_batch^2] is
-the empirical Fisher information, and the prior adds its own; the mean is over chains and recent batches. Within a cycle
-h falls by a cosine. In its first part chains look for a mode, by steps of the gradient over its root mean square and
-without noise; draws are kept after that.
+with friction a and step h. C is diagonal, the inverse of the curvature that mini-batches show: F = (N / n) E[g_batch^2]
+is the empirical Fisher information, and the prior adds its own; the mean is over chains and recent batches. Gradients
+of mini-batches have noise of their own, which is not taken off: independent batches would heat chains by about
+h N / (2 a n), and those of one epoch, which share no rows, by less. Within a cycle h falls by a cosine. In its first
+part chains look for a mode, by steps of the gradient over its root mean square and without noise; draws are kept after.
 """
 
 import math
@@ -30,7 +31,6 @@ REASON = (
     "measures how far they are from the posterior. Use hmc or the annealed method for one that is."
 )
 _FORGET = 0.99
-_LAST_STEP = 0.05  # share of the first step that a cycle ends with
 _NOISE_STEP = 1 << 40
 
 
@@ -57,6 +57,7 @@ class SGHMC(Trained):
         heating: share of all steps over which the noise grows from none to its full strength, for chains that start at
             modes: with all of it at once, by scales that are felt at a mode and too long elsewhere, they are thrown out
             of their networks.
+        last_step: share of the first step that a cycle ends with.
         batch_size: rows per step.
         n_epochs: passes over the rows, of all cycles together.
         n_kept: draws kept at most, of all chains together.
@@ -69,6 +70,7 @@ class SGHMC(Trained):
     friction: float = 0.1
     exploration: float = 0.5
     heating: float = 0.0
+    last_step: float = 0.05
     batch_size: int = 128
     n_epochs: int = 200
     n_kept: int = 100
@@ -86,6 +88,8 @@ class SGHMC(Trained):
             raise InputError(f"exploration must lie in [0, 1); got {self.exploration}.")
         if not 0 <= self.heating < 1:
             raise InputError(f"heating must lie in [0, 1); got {self.heating}.")
+        if not 0 < self.last_step <= 1:
+            raise InputError(f"last_step must be above 0 and at most 1; got {self.last_step}.")
 
     def fit(
         self,
@@ -164,7 +168,8 @@ class SGHMC(Trained):
     def _height(self, done: float) -> tuple[float, bool]:
         """The share of the first step when this share of all steps is done, and whether noise is added."""
         within = done * self.n_cycles % 1
-        return _LAST_STEP + 0.5 * (1 - _LAST_STEP) * (1 + math.cos(math.pi * within)), within >= self.exploration
+        last = self.last_step
+        return last + 0.5 * (1 - last) * (1 + math.cos(math.pi * within)), within >= self.exploration
 
     def _times(self, n_batches: int, n_chains: int) -> list[int]:
         """After how many steps draws are kept: evenly in the part of each cycle that has noise."""
