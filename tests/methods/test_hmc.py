@@ -11,7 +11,8 @@ from pmcnet.bnn import MLP, BayesianTarget, Categorical, Gaussian, GaussianPrior
 from pmcnet.errors import InputError
 from pmcnet.experiments.problem import paper_problem
 from pmcnet.methods import Adam, Restarts
-from pmcnet.methods.hmc import MOST_ERROR, HMCMethod, decisive
+from pmcnet.methods.hmc import HMCMethod
+from pmcnet.methods.rounding import MOST_ERROR, decisive
 from pmcnet.methods.sghmc import SGHMC
 from pmcnet.methods.training_state import TrainingState, load_training, save_training
 
@@ -157,9 +158,36 @@ def test_rounding_is_measured_and_kept_below_a_tenth_of_a_nat():
     assert error < 1e-2
     rough = images(Rough)
     path, error = decisive(rough, theta)
-    assert path._exact is not None
+    assert not isinstance((path._exact or path.target).network, Rough)
     assert error <= MOST_ERROR
     assert float((rough.log_likelihood(theta) - images().log_likelihood(theta)).abs().max()) > MOST_ERROR
+
+
+class RoughGradient(ModuleNetwork):
+    """Gradients rounded to 8 bits; outputs are not."""
+
+    def differentiable(self, theta, x):
+        output, pull = super().differentiable(theta, x)
+        return output, lambda gradient: pull(gradient).bfloat16().to(x)
+
+    def in_full_precision(self):
+        return ModuleNetwork(self.module)
+
+
+def test_gradients_are_in_arithmetic_that_keeps_to_the_energy():
+    theta = 0.3 * torch.randn(2, images().dim, generator=torch.Generator().manual_seed(1))
+    sigma = torch.full((images().dim,), 0.003)
+    fine = images()
+    path, error = decisive(fine, theta, sigma)
+    assert path.target is fine
+    assert error < MOST_ERROR
+    rough = images(RoughGradient)
+    path, error = decisive(rough, theta, sigma)
+    assert not isinstance(path.target.network, RoughGradient)
+    assert path._exact is rough  # whose values are as good
+    assert error < MOST_ERROR
+    path, _ = decisive(rough, theta)  # no scales, no measurement
+    assert not isinstance(path.target.network, RoughGradient)
 
 
 def test_deep_networks_are_sampled_from_a_walk():

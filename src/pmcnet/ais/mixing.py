@@ -28,6 +28,8 @@ STEP_CHANGE = 4.0
 """Largest factor by which one pilot changes the step size."""
 PILOT_REACH = 1.5
 """How much longer than the tuned length the pilot looks."""
+BEST_TIME = 2.33
+"""Length of the trajectory that carries farthest per gradient, in standard deviations; see `best_length`."""
 MAX_LENGTH = 256
 MAX_PILOTS = 8
 

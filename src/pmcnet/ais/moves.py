@@ -24,11 +24,19 @@ DIVERGENT = 1000.0
 
 
 class Moved(NamedTuple):
-    """A population after one move: probabilities of `acceptance` (P,), and which trajectories were `divergent` (P,)."""
+    """A population after one move: probabilities of `acceptance` (P,), and what trajectories `gain` (P,).
+
+    The gain is the energy before a trajectory less that after it, 0 for exact integration.
+    """
 
     points: Points
     acceptance: Tensor
-    divergent: Tensor
+    gain: Tensor
+
+    @property
+    def divergent(self) -> Tensor:
+        """Which trajectories were (P,)."""
+        return self.gain < -DIVERGENT
 
 
 class Move(Protocol):
@@ -168,7 +176,7 @@ class Kernel:
             if unit is not None:
                 way = ((here.theta - points.theta) / unit).square().sum(-1)
                 ways.append(self._grouped(torch.where(acceptance > 0, acceptance * way, 0.0)).mean(1))
-        moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain < -DIVERGENT)
+        moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain)
         return moved, torch.stack(ways, dim=1) if ways else noise.new_empty(self.n_groups, 0)
 
     def monitors(self, points: Points) -> Tensor:

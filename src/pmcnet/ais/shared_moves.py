@@ -43,7 +43,7 @@ class SharedKernel:
         parts = []
         for own, kernel in self._kernels:
             moved, ways = kernel.move(points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], unit=unit)
-            each = [in_groups(part, len(ways)) for part in (*moved.points, moved.acceptance, moved.divergent)]
+            each = [in_groups(part, len(ways)) for part in (*moved.points, moved.acceptance, moved.gain)]
             parts.append([ways, *each])
         ways, *joined = self._comm.gather(self._n_groups, parts)
         flat = [part.flatten(0, 1) for part in joined]

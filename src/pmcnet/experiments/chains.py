@@ -11,7 +11,7 @@ from pmcnet import ais
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.scoring import since
 from pmcnet.experiments.study import Study, said
-from pmcnet.methods.hmc import decisive
+from pmcnet.methods.rounding import decisive
 from pmcnet.methods.sghmc import REASON, SGHMC
 from pmcnet.methods.training_state import TrainingState
 from pmcnet.runs.curves import Record, finite
@@ -106,7 +106,7 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         seconds: what they have taken.
     """
     theta, sigma, walked = _walked(study, start)
-    path, error = decisive(study.target, theta)
+    path, error = decisive(study.target, theta, sigma)
     settings = study.settings
     sampler = ais.HMCPopulation(
         n_warmup=settings.n_warmup,

@@ -8,23 +8,19 @@ trajectories on all rows, `ais.HMCPopulation`.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-import torch
 from torch import Tensor
 
 from pmcnet import ais
 from pmcnet.ais.chains import Observer
-from pmcnet.bnn import BayesianTarget, ChainPosterior, ModuleNetwork
+from pmcnet.bnn import BayesianTarget, ChainPosterior
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam
 from pmcnet.methods.fit import Fit
+from pmcnet.methods.rounding import decisive
 from pmcnet.methods.sghmc import SGHMC
 from pmcnet.methods.starts import Restarts, Start
 from pmcnet.methods.training import Progress, Rows
 from pmcnet.methods.training_state import TrainingObserver, TrainingState
-
-MOST_ERROR = 0.1
-"""Nats by which rounding may change the energy difference of a trajectory."""
-_N_JUDGED = 4  # networks by which the rounding is measured
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,10 +77,10 @@ class HMCMethod:
                 theta, sigma, *_ = self.walk.walk(
                     target, theta, seed=seed, progress=progress, state=state, observers=training, stage="walk"
                 )
-            path, error = decisive(target, theta)
+            path, error = decisive(target, theta, sigma)
             state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
         else:
-            path, error = decisive(target, state.points.theta)
+            path, error = decisive(target, state.points.theta, None if self.walk is None else state.sigma)
         sampler = replace(self.sampler, adapt_scale=self.walk is None)  # many batches know the scales better
         result = sampler.run(path, state, observers=observers, max_seconds=max_seconds)
         return Fit(ChainPosterior.of(target, result, error), result.history)
@@ -97,56 +93,3 @@ def _walking(state: TrainingState) -> Tensor:
             f"chains cannot go on from a state of a {state.stage}. Give one of their own, or of their walk."
         )
     return state.tensors["theta"]
-
-
-def decisive(target: BayesianTarget, theta: Tensor) -> tuple[ais.Path, float]:
-    """A path whose Metropolis tests rounding does not decide, and what it adds to an energy difference, in nats.
-
-    Gradients are in the target's own arithmetic. Values are too where that is accurate enough, else in float32 and, if
-    need be, in float64.
-
-    Args:
-        target: the posterior.
-        theta: networks (P, D) at which rounding is measured.
-    """
-    recorded = not isinstance(target.network, ModuleNetwork)
-    few = theta[:_N_JUDGED].detach()
-    exact = _doubled(target)
-    truth = exact.log_likelihood(few.double())
-    exacter = replace(target, network=target.network.in_full_precision())
-    for candidate in (target, exacter):
-        error = _spread(candidate.log_likelihood(few) - truth)
-        if error <= MOST_ERROR:
-            return ais.Path(target, exact=None if candidate is target else candidate, recorded=recorded), error
-    return ais.Path(target, exact=_Doubled(exact), recorded=recorded), 0.0
-
-
-def _doubled(target: BayesianTarget) -> BayesianTarget:
-    weight = None if target.weight is None else target.weight.double()
-    network = target.network.in_full_precision()
-    return replace(target, x=target.x.double(), y=target.y.double(), weight=weight, network=network)
-
-
-def _spread(error: Tensor) -> float:
-    """The largest difference of two errors: a common one changes no comparison."""
-    return float(error.max() - error.min())
-
-
-@dataclass(frozen=True)
-class _Doubled:
-    """A target in float64 for points that are not."""
-
-    target: BayesianTarget
-
-    @property
-    def dim(self) -> int:
-        return self.target.dim
-
-    def log_prior(self, theta: Tensor) -> Tensor:
-        return self.target.log_prior(theta.double())
-
-    def log_likelihood(self, theta: Tensor) -> Tensor:
-        return self.target.log_likelihood(theta.double())
-
-    def sample_prior(self, sources: object, n_draws: int) -> torch.Tensor:
-        raise NotImplementedError

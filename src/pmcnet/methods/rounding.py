@@ -1,0 +1,108 @@
+"""What rounding does to the energies of trajectories, and arithmetic in which it does not matter.
+
+Two things are rounded. The energies that a Metropolis test compares decide what is accepted, so their rounding must
+not. Gradients only lead the way: rounded ones are still a function of the point, so trajectories stay reversible, but
+those of 10 bits leave the energy's contour, the farther the more dimensions there are, and are turned down.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from pmcnet import ais, rng
+from pmcnet.ais.mixing import BEST_TIME
+from pmcnet.ais.moves import Kernel, gaussian_step
+from pmcnet.bnn import BayesianTarget, ModuleNetwork
+
+MOST_ERROR = 0.1
+"""Nats by which rounding may change the energy difference of a trajectory."""
+_N_JUDGED = 4  # networks by which the rounding of energies is measured
+_N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by which that of gradients is
+
+
+def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> tuple[ais.Path, float]:
+    """A path on which rounding does not matter, and what it adds to the energy difference of a trajectory, in nats.
+
+    Energies and gradients are each in the cheapest arithmetic that is accurate enough: the network's own, float32 and,
+    for energies, float64.
+
+    Args:
+        target: the posterior.
+        theta: networks (P, D) at which rounding is measured.
+        sigma: standard deviations (D,) that steps are scaled by; without them gradients are not measured but in
+            float32.
+    """
+    candidates = _cheapest_first(target)
+    exact, error = _energies(candidates, theta[:_N_JUDGED].detach())
+    led = theta[:_N_LED].detach()
+    for leading in candidates if sigma is not None else candidates[-1:]:
+        decides = None if exact is leading else exact
+        path = ais.Path(leading, exact=decides, recorded=not isinstance(target.network, ModuleNetwork))
+        lead = 0.0 if sigma is None else _leading(target, path, led, sigma)
+        if lead <= MOST_ERROR:
+            break
+    return path, max(error, lead)
+
+
+def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple["BayesianTarget | _Doubled", float]:
+    """Whose log-likelihood is accurate enough, and the largest difference of two errors: a common one is no matter."""
+    exact = _doubled(candidates[0])
+    truth = exact.log_likelihood(theta.double())
+    for candidate in candidates:
+        wrong = candidate.log_likelihood(theta) - truth
+        error = float(wrong.max() - wrong.min())
+        if error <= MOST_ERROR:
+            return candidate, error
+    return _Doubled(exact), 0.0
+
+
+def _cheapest_first(target: BayesianTarget) -> list[BayesianTarget]:
+    """The target in its own arithmetic and, where that is another, in float32."""
+    network = target.network.in_full_precision()
+    return [target] if network is target.network else [target, replace(target, network=network)]
+
+
+def _leading(target: BayesianTarget, path: ais.Path, theta: Tensor, sigma: Tensor) -> float:
+    """What gradients of the path do to the energy of a trajectory of the usual length, beside those of float64.
+
+    Each step adds an error of its own, so that a few steps tell of many.
+    """
+    step = 0.5 * gaussian_step(path.dim)
+    noise = rng.standard_normal([rng.stream(0, 0, 0, theta.device)], tuple(theta.shape), like=theta)[0]
+    gains = []
+    for each, dtype in ((path, theta.dtype), (ais.Path(_doubled(target), recorded=False), torch.float64)):
+        points = each.settled(each.start(theta.to(dtype)))
+        kernel = Kernel(each, 1.0, ais.Diagonal(sigma.to(dtype)[None]))
+        steps, none = torch.full_like(theta[:, :1], step, dtype=dtype), theta.new_zeros(len(theta))
+        moved, _ = kernel.move(points, steps, _N_STEPS, noise.to(dtype, copy=True), none)
+        gains.append(moved.gain)
+    error = float((gains[0] - gains[1]).abs().max()) * math.sqrt(BEST_TIME / step / _N_STEPS)
+    return error if error == error else math.inf
+
+
+def _doubled(target: BayesianTarget) -> BayesianTarget:
+    weight = None if target.weight is None else target.weight.double()
+    network = target.network.in_full_precision()
+    return replace(target, x=target.x.double(), y=target.y.double(), weight=weight, network=network)
+
+
+@dataclass(frozen=True)
+class _Doubled:
+    """A target in float64 for points that are not."""
+
+    target: BayesianTarget
+
+    @property
+    def dim(self) -> int:
+        return self.target.dim
+
+    def log_prior(self, theta: Tensor) -> Tensor:
+        return self.target.log_prior(theta.double())
+
+    def log_likelihood(self, theta: Tensor) -> Tensor:
+        return self.target.log_likelihood(theta.double())
+
+    def sample_prior(self, sources: object, n_draws: int) -> torch.Tensor:
+        raise NotImplementedError
