@@ -143,3 +143,12 @@ def test_table_refuses_missing_keys_and_unknown_cells():
 
 def test_table_leaves_out_an_absent_caption():
     assert tables.plain(TABLE | {"caption": None}).rstrip().endswith("---")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_cells_with_nothing_but_a_mean_show_that_alone(way):
+    rows = [{"label": "chains", "cells": {"nll": {"mean": 0.0351}}, "note": ""}]
+    shown = WAYS[way]({"title": "t", "columns": ["nll"], "rows": rows})
+    assert "0.0351" in shown
+    for absent in ("paper", "±", "(", "spread"):
+        assert absent not in shown

@@ -82,7 +82,7 @@ def _table(name: str, scored: dict[str, Record]) -> Record:
     rows = []
     for label, record in scored.items():
         scores = record["scores"]
-        cells = {n: {"mean": scores[n], "std": 0.0, "spread": None, "paper": None} for n in columns}
+        cells = {name: {"mean": scores[name]} for name in columns}
         note = f"{scores['n_networks']} networks, one of them {scores['single_accuracy']:.4f}"
         rows.append({"label": label, "cells": cells, "note": note})
     caption = "Averaged predictions. Images were not changed at random for any of them."

@@ -6,7 +6,8 @@ A table is plain data:
      "rows": [{"label": str, "note": str,
                "cells": {metric: {"mean": float, "std": float, "spread": float | None, "paper": [mean, std] | None}}}]}
 
-`std` is over the draws of one posterior, `spread` over seeds. What is missing or None is shown as "-".
+`std` is over the draws of one posterior, `spread` over seeds. What is missing or None is shown as "-"; of a cell that
+has nothing but its mean, that alone is shown.
 """
 
 import math
@@ -38,7 +39,7 @@ def plain(table: Mapping[str, Any]) -> str:
     head, *blocks = ["\n".join(_fixed(row, widths)) for row in lines]
     notes = [_GAP + row[n_columns] if row[n_columns:] and row[n_columns] else "" for row in rows]
     body = [part for pair in zip(blocks, notes, strict=True) for part in pair]
-    parts = [_text(table["title"]), HEADER, rule, head, rule, *body, rule, _text(table.get("caption"))]
+    parts = [_text(table["title"]), _meaning(table), rule, head, rule, *body, rule, _text(table.get("caption"))]
     return "\n".join(part for part in parts if part) + "\n"
 
 
@@ -46,15 +47,15 @@ def markdown(table: Mapping[str, Any]) -> str:
     """Return a heading and a Markdown table, the paper's numbers on a second line of each cell."""
     header, rows = _content(table)
     body = [_piped(header), _piped(["---"] * len(header)), *(_piped(row) for row in rows)]
-    parts = [f"### {_text(table['title'])}", HEADER, "\n".join(body), _text(table.get("caption"))]
+    parts = [f"### {_text(table['title'])}", _meaning(table), "\n".join(body), _text(table.get("caption"))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def rich_table(table: Mapping[str, Any]) -> Table:
     """Return the same table for a terminal."""
     header, rows = _content(table)
-    caption = _text(table.get("caption"))
-    title = Text.assemble((_text(table["title"]), "bold"), "\n", (HEADER, "dim"))
+    caption, meaning = _text(table.get("caption")), _meaning(table)
+    title = Text.assemble((_text(table["title"]), "bold"), *([("\n" + meaning, "dim")] if meaning else []))
     drawn = Table(title=title, caption=Text(caption) if caption else None, title_justify="left", caption_justify="left")
     for i, name in enumerate(header):
         drawn.add_column(Text(name), no_wrap=1 <= i <= len(table["columns"]))
@@ -77,6 +78,16 @@ def number(value: float | None, *, smallest: float = _SMALL) -> str:
     if 0 < abs(value) < smallest:
         return f"{value:.1e}"
     return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4f}"
+
+
+def _meaning(table: Mapping[str, Any]) -> str:
+    """Return what the numbers of a cell are, where they are several."""
+    cells = [cell for row in table["rows"] for cell in (row.get("cells") or {}).values()]
+    return "" if cells and all(_bare(cell) for cell in cells) else HEADER
+
+
+def _bare(cell: Mapping[str, Any] | None) -> bool:
+    return cell is not None and set(cell) == {"mean"}
 
 
 def _content(table: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
@@ -103,6 +114,8 @@ def _cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return MISSING
     mean = cell.get("mean")
+    if _bare(cell):
+        return number(mean)
     ours = f"{_pair(mean, cell.get('std'))} ± {_spread(cell.get('spread'), mean)}"
     paper = cell.get("paper")
     return f"{ours}\npaper {MISSING if paper is None else _pair(*paper)}"
