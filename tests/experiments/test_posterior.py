@@ -11,6 +11,7 @@ from experiments import small
 from pmcnet.errors import InputError
 from pmcnet.experiments import EXPERIMENTS, deep_problems, posterior, reproduce
 from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.study import said
 
 TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0, rivals=False)
 CYCLES = replace(TINY, sampler="sghmc", budget=0.01)
@@ -41,6 +42,13 @@ def test_averages_are_those_of_all_networks():
     total, shared = added.uncertainty
     assert (shared >= -1e-12).all()
     assert torch.allclose(total - shared, -(draws * draws.log()).sum(-1).double().mean(0))
+
+
+def test_certainty_about_something_false_is_told_and_kept_as_plain_data():
+    label = torch.tensor([0, 1])
+    scores = Average.nothing(2, 2, label.device).plus(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), label).scores(label)
+    assert scores["nll"] is None
+    assert "NLL infinite" in said(scores)
 
 
 def test_outliers_are_told_apart_by_what_networks_are_unsure_of_and_disagree_about():
@@ -74,15 +82,14 @@ def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tm
 
 
 def test_a_larger_budget_goes_on_where_the_run_was(tmp_path):
-    first = run(folder=tmp_path)
-    said = []
-    more = run(replace(TINY, budget=2.0), folder=tmp_path, say=said.append)
-    first, more = (found["rows"] for found in (first, more))
+    first, lines = run(folder=tmp_path)["rows"], []
+    budget = first["Hamiltonian chains"]["seconds"] + 0.5
+    more = run(replace(TINY, budget=budget), folder=tmp_path, say=lines.append)["rows"]
     before, after = (rows["Hamiltonian chains"]["history"] for rows in (first, more))
     assert after[: len(before)] == before
     assert len(after) > len(before)
     assert more["starting networks"] == first["starting networks"]
-    assert not any("networks trained" in line for line in said)
+    assert not any("networks trained" in line for line in lines)
 
 
 def test_cycles_on_mini_batches_draw_at_their_end_and_go_on(tmp_path):

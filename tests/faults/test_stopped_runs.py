@@ -122,32 +122,27 @@ def test_every_method_is_stopped_after_a_step_and_resumed(method, table, whole, 
     assert_same(out, whole(method))
 
 
-def test_start_of_a_sampler_is_stopped_and_resumed(table, whole, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("method", "told", "place", "left"),
+    [
+        ("pmcnet", 3, ("start", 3), [4, 5, 6]),
+        ("hmc", 6 + 2, ("walk", 2), [3, 4]),  # 6 epochs of the start
+    ],
+)
+def test_training_before_sampling_is_stopped_and_resumed(
+    method, told, place, left, table, whole, tmp_path, monkeypatch
+):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "trained", 3, press(signal.SIGINT))
-        assert invoke(*fit(table, "pmcnet", out)).exit_code == 130
+        after(patch, "trained", told, press(signal.SIGINT))
+        assert invoke(*fit(table, method, out)).exit_code == 130
     state = load_checkpoint(out / "checkpoint" / "state.safetensors")
-    assert (state.stage, state.epoch) == ("start", 3)
+    assert (state.stage, state.epoch) == place
     epochs = []
     monkeypatch.setattr(RunCompanion, "epoch", lambda self, done, total: epochs.append(done))
     done("resume", out)
-    assert epochs == [4, 5, 6]
-    assert_same(out, whole("pmcnet"))
-
-
-def test_walk_of_chains_is_stopped_and_resumed(table, whole, tmp_path, monkeypatch):
-    out = tmp_path / "run"
-    with monkeypatch.context() as patch:
-        after(patch, "trained", 6 + 2, press(signal.SIGINT))  # 6 epochs of the start
-        assert invoke(*fit(table, "hmc", out)).exit_code == 130
-    state = load_checkpoint(out / "checkpoint" / "state.safetensors")
-    assert (state.stage, state.epoch) == ("walk", 2)
-    epochs = []
-    monkeypatch.setattr(RunCompanion, "epoch", lambda self, done, total: epochs.append(done))
-    done("resume", out)
-    assert epochs == [3, 4]
-    assert_same(out, whole("hmc"))
+    assert epochs == left
+    assert_same(out, whole(method))
 
 
 def test_start_is_not_trained_again_once_sampling_has_begun(table, whole, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 from torch import Tensor
 
 from pmcnet import metrics
-from pmcnet.runs.curves import Record
+from pmcnet.runs.curves import Record, finite
 
 
 class Average(NamedTuple):
@@ -54,9 +54,9 @@ class Average(NamedTuple):
         and by the mutual information, what networks disagree about.
         """
         average = self.mean[: len(label)]
-        found = {
-            "accuracy": float((average.argmax(-1) == label).double().mean()),
-            "nll": float(-average.gather(1, label[:, None]).log().mean()),
+        found: Record = {
+            "accuracy": float(metrics.accuracy(average, label)),
+            "nll": finite(float(metrics.nll(average, label))),
             "brier": float(metrics.brier(average, label)),
             "ece": float(metrics.ece(average, label)),
             "single_accuracy": float(self.n_right / self.n),

@@ -106,8 +106,8 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         seconds: what they have taken.
     """
     theta, sigma, walked = _walked(study, start)
+    log, settings = Log(study, seconds + walked), study.settings
     path, error = decisive(study.target, theta, sigma)
-    settings = study.settings
     sampler = ais.HMCPopulation(
         n_warmup=settings.n_warmup,
         n_draws=1 << 20,
@@ -115,7 +115,7 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         adapt_scale=False,
         keep=False,
     )
-    log, state = Log(study, seconds + walked), study.stages.state(_KEY, study.device)
+    state = study.stages.state(_KEY, study.device)
     if not isinstance(state, ais.ChainState):
         state = sampler.init(path, theta, seed=0, sigma=sigma)
     while not log.spent:
@@ -178,15 +178,10 @@ def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
     known, found = stages.record("walk"), stages.tensors("walk", study.device)
     if known is None or not found:
         begun = time.monotonic()
-        walk = SGHMC(
-            n_cycles=1,
-            exploration=0.0,
-            heating=0.5,
-            last_step=0.3,
-            step=settings.walk_step,
-            batch_size=settings.walk_batch,
-            n_epochs=settings.walk_epochs,
-        ).walk(study.target, start, seed=0, keep=False)
+        method = SGHMC.from_modes(
+            step=settings.walk_step, batch_size=settings.walk_batch, n_epochs=settings.walk_epochs
+        )
+        walk = method.walk(study.target, start, seed=0, keep=False)
         known = {"seconds": since(begun, study.device)}
         found = {"theta": walk.theta, "sigma": walk.sigma}
         stages.keep_tensors("walk", found)

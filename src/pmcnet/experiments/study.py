@@ -155,4 +155,5 @@ class Study:
 def said(scores: Record) -> str:
     """Scores in a line."""
     single = f"one network {scores['single_accuracy']:.4f}"
-    return f"accuracy {scores['accuracy']:.4f}, NLL {scores['nll']:.4f}, {single}"
+    nll = "infinite" if scores["nll"] is None else f"{scores['nll']:.4f}"
+    return f"accuracy {scores['accuracy']:.4f}, NLL {nll}, {single}"

@@ -124,15 +124,7 @@ class HMCOptions:
         adam = Adam(
             objective="map", n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate
         )
-        walk = SGHMC(
-            n_cycles=1,
-            exploration=0.0,
-            heating=0.5,
-            last_step=0.3,
-            step=self.walk_step,
-            batch_size=10 * self.batch_size,
-            n_epochs=max(1, self.walk_epochs),
-        )
+        walk = SGHMC.from_modes(step=self.walk_step, batch_size=10 * self.batch_size, n_epochs=max(1, self.walk_epochs))
         sampler = ais.HMCPopulation(
             n_warmup=self.n_warmup, n_draws=self.n_draws, thin=self.thin, max_leapfrog=self.max_leapfrog
         )

@@ -12,7 +12,7 @@ part chains look for a mode, by steps of the gradient over its root mean square 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -90,6 +90,19 @@ class SGHMC(Trained):
             raise InputError(f"heating must lie in [0, 1); got {self.heating}.")
         if not 0 < self.last_step <= 1:
             raise InputError(f"last_step must be above 0 and at most 1; got {self.last_step}.")
+
+    @classmethod
+    def from_modes(cls, *, step: float, batch_size: int, n_epochs: int) -> Self:
+        """The walk of chains from modes to where the mass is: one cycle, noise that grows, steps that stay large."""
+        return cls(
+            n_cycles=1,
+            exploration=0.0,
+            heating=0.5,
+            last_step=0.3,
+            step=step,
+            batch_size=batch_size,
+            n_epochs=n_epochs,
+        )
 
     def fit(
         self,
