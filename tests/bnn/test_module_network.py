@@ -1,10 +1,14 @@
 """Modules as networks of a population: together or one by one, normalisation, arithmetic, compiling."""
 
+import pickle
+
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from pmcnet.bnn import BayesianTarget, Categorical, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN
+from pmcnet.bnn.banded import banded
 from pmcnet.bnn.compiling import Compiled
 from pmcnet.bnn.layers import n_numbers
 from pmcnet.errors import InputError
@@ -45,9 +49,31 @@ def test_one_by_one_equals_together():
 
 
 def test_intermediate_numbers_are_those_of_the_layers():
-    shapes = [6 * 28 * 28] + [6 * 14 * 14] * 2 + [16 * 10 * 10] + [400] * 3 + [120] * 2 + [84] * 2 + [10]
+    shapes = [6 * 28 * 28] + [6 * 14 * 14] * 3 + [16 * 10 * 10] + [400] * 4 + [120] * 2 + [84] * 2 + [10]
     assert n_numbers(LeNet5(), torch.zeros(1, 1, 28, 28)) == sum(shapes)
     assert ModuleNetwork(LeNet5(), example=torch.zeros(1, 1, 28, 28)).numbers_per_input == 2 * sum(shapes)
+
+
+@pytest.mark.parametrize("padding", [0, 2])
+def test_convolution_as_a_product_with_a_banded_matrix(padding):
+    x = torch.randn(3, 2, 7, 9, generator=generator(1), dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(4, 2, 3, 3, generator=generator(2), dtype=torch.float64, requires_grad=True)
+    found, expected = banded(x, weight, padding), F.conv2d(x, weight, padding=padding)
+    torch.testing.assert_close(found, expected)
+    slope = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
+    of = [torch.autograd.grad((image * slope).sum(), [x, weight]) for image in (found, expected)]
+    torch.testing.assert_close(*of)
+
+
+def test_large_networks_store_gradients_of_convolutions_with_channels_last():
+    module = small_module()
+    large = ModuleNetwork(module, numbers_per_input=LARGE)
+    found = large.module[0](images())
+    gradient = found.grad_fn.apply(torch.ones(found.shape))
+    assert gradient.is_contiguous(memory_format=torch.channels_last)
+    assert not module[0]._forward_hooks  # the user's own is left as it was
+    restored = pickle.loads(pickle.dumps(large.module))
+    assert torch.equal(restored(images()), module(images()))
 
 
 def test_large_networks_run_one_by_one_and_small_ones_together():
@@ -147,7 +173,7 @@ def test_without_a_compiler_the_function_runs_as_written(monkeypatch):
     monkeypatch.setattr(torch, "compile", no_compiler)
     module = small_module()
     network, plain = ModuleNetwork(module, compiled=True), ModuleNetwork(module)
-    theta, x = points(network), images()
+    theta, x = points(network).float(), images().float()
     for _ in range(12):
         torch.testing.assert_close(network(theta, x), plain(theta, x))
     assert "no compiler here" in network.compiled.reason
@@ -174,7 +200,7 @@ def test_error_of_the_function_itself_is_not_hidden_by_compiling(monkeypatch):
     monkeypatch.setattr(torch, "compile", lambda function, **_: function)
     network = ModuleNetwork(small_module(), compiled=True)
     with pytest.raises(RuntimeError, match="channels"):
-        network(points(network), torch.zeros(2, 5, 6, 6, dtype=torch.float64))
+        network(points(network).float(), torch.zeros(2, 5, 6, 6))
 
 
 def test_filter_response_normalisation_by_hand():

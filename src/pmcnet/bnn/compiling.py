@@ -16,16 +16,21 @@ _MOST_VERSIONS = 64
 class Compiled:
     """A function of (parameters, rows) that is compiled for shapes that keep coming.
 
-    Other shapes, and everything where compiling fails (no compiler, an operation it does not know), run as written.
-    `reason` says why it failed.
+    Other shapes, float64, which is there for checks, and everything where compiling fails (no compiler, an operation it
+    does not know), run as written. `reason` says why it failed.
 
     Args:
         function: maps named tensors, the first axis over networks, and rows to outputs.
-        mode: of `torch.compile`.
+        alone: whether it is of one network at a time: its kernels are then launched as one graph, and images may be
+            stored with channels last, which does not suit networks side by side.
     """
 
-    def __init__(self, function: Callable[[dict[str, Tensor], Tensor], Tensor], mode: str = "default") -> None:
-        self._function, self._mode = function, mode
+    def __init__(self, function: Callable[[dict[str, Tensor], Tensor], Tensor], *, alone: bool = False) -> None:
+        self._function = function
+        self._options: dict[str, str | int | bool | Callable[..., Any]] = {
+            "triton.cudagraphs": alone,
+            "layout_optimization": alone,
+        }
         self._made: dict[tuple[Any, ...], Callable[[dict[str, Tensor], Tensor], Tensor]] = {}
         self._seen: Counter[tuple[Any, ...]] = Counter()
         self.reason: str | None = None
@@ -46,7 +51,7 @@ class Compiled:
             return answer
 
     def _for(self, parameters: dict[str, Tensor], rows: Tensor) -> Callable[[dict[str, Tensor], Tensor], Tensor] | None:
-        if self.reason is not None:
+        if self.reason is not None or rows.dtype == torch.float64:
             return None
         first = next(iter(parameters.values()))
         key = (len(first), rows.shape, rows.dtype, rows.device, torch.is_grad_enabled() and first.requires_grad)
@@ -54,5 +59,5 @@ class Compiled:
             self._seen[key] += 1
             if self._seen[key] <= _SEEN_BEFORE or len(self._made) == _MOST_SHAPES:
                 return None
-            self._made[key] = torch.compile(self._function, mode=self._mode, dynamic=False)
+            self._made[key] = torch.compile(self._function, options=self._options, dynamic=False)
         return self._made[key]

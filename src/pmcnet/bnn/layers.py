@@ -1,6 +1,7 @@
-"""Layers that need a decision before a module can be a posterior's network: random ones and batch normalisation."""
+"""Layers that need a decision before a module is a posterior's network: random ones, normalisation, convolutions."""
 
 import copy
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -59,6 +60,39 @@ def with_row_norm(module: nn.Module, n_rows: int) -> nn.Module:
             parent = copied.get_submodule(name.rpartition(".")[0])
             setattr(parent, name.rpartition(".")[2], RowNorm(layer, n_rows))
     return copied
+
+
+def with_channels_last(module: nn.Module) -> nn.Module:
+    """A copy for images with channels last, where gradients of convolutions' outputs are stored so too.
+
+    Compiled code stores them as it likes, and each would be copied before the convolution's own gradient.
+    """
+    copied = copy.deepcopy(module)
+    for layer in copied.modules():
+        if isinstance(layer, nn.Conv2d):
+            layer.register_forward_hook(_stored_so)
+    return copied
+
+
+def _stored_so(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+    stored: Tensor = _ChannelsLast.apply(output)  # type: ignore[no-untyped-call]
+    return stored
+
+
+class _ChannelsLast(torch.autograd.Function):
+    """Nothing, but for how the gradient is stored."""
+
+    @staticmethod
+    def forward(x: Tensor) -> Tensor:
+        return x.view_as(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        return gradients[0].contiguous(memory_format=torch.channels_last)
 
 
 def n_numbers(module: nn.Module, example: Tensor) -> int:

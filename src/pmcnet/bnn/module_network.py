@@ -9,7 +9,7 @@ from torch.nn.modules.conv import _ConvNd
 
 from pmcnet.bnn.arithmetic import PRECISIONS, Precision, arithmetic
 from pmcnet.bnn.compiling import Compiled
-from pmcnet.bnn.layers import n_numbers, refuse_random_layers, with_row_norm
+from pmcnet.bnn.layers import n_numbers, refuse_random_layers, with_channels_last, with_row_norm
 from pmcnet.bnn.network import Layout, Pull
 from pmcnet.errors import InputError
 
@@ -70,6 +70,8 @@ class ModuleNetwork:
             numbers_per_input = 2 * n_numbers(self.module, example)  # and as many gradients
         self._numbers_per_input = numbers_per_input or 4 * self._layout.dim
         self.n_together = 1 if numbers_per_input is not None and numbers_per_input >= _LARGE else None
+        if self.n_together == 1:
+            self.module = with_channels_last(self.module)
         self._run = self._one if self.n_together == 1 else self._mapped
         self._convolves = any(isinstance(layer, _ConvNd) for layer in self.module.modules())
         # made when asked for, and then kept with what they have compiled
@@ -77,7 +79,7 @@ class ModuleNetwork:
         self._trained: Self | None = None
         self.compiled: Compiled | None = None
         if compiled:
-            self.compiled = Compiled(self._run, "reduce-overhead" if self.n_together == 1 else "default")
+            self.compiled = Compiled(self._run, alone=self.n_together == 1)
 
     @property
     def layout(self) -> Layout:

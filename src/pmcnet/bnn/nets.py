@@ -4,18 +4,32 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pmcnet.bnn.banded import BandedConv2d
+
+
+class Bias(nn.Module):
+    """A number per channel, added."""
+
+    def __init__(self, n_channels: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(n_channels))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(N, C, H, W) -> (N, C, H, W)."""
+        return x + self.bias[:, None, None].to(x.dtype)
+
 
 class LeNet5(nn.Sequential):
     """Two convolutions with max-pooling, then 120, 84 and `n_classes` units; 61706 parameters for 28 x 28 images.
 
-    Pooling comes before the rectifier: the same function, with a quarter of the numbers to rectify.
+    Pooling comes before biases and rectifiers: the same function, with a quarter of the numbers to add to.
     """
 
     def __init__(self, *, image_size: int = 28, n_channels: int = 1, n_classes: int = 10) -> None:
         side = (image_size // 2 - 4) // 2
         super().__init__(
-            nn.Conv2d(n_channels, 6, 5, padding=2), nn.MaxPool2d(2), nn.ReLU(),
-            nn.Conv2d(6, 16, 5), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten(),
+            nn.Conv2d(n_channels, 6, 5, padding=2, bias=False), nn.MaxPool2d(2), Bias(6), nn.ReLU(),
+            BandedConv2d(6, 16, 5), nn.MaxPool2d(2), Bias(16), nn.ReLU(), nn.Flatten(),
             nn.Linear(16 * side * side, 120), nn.ReLU(),
             nn.Linear(120, 84), nn.ReLU(),
             nn.Linear(84, n_classes),
@@ -71,7 +85,9 @@ class FilterResponseNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, C, H, W) -> (N, C, H, W)."""
-        weight, bias, threshold = (p[:, None, None] for p in (self.weight, self.bias, self.threshold))
+        # one per image: their gradients are then summed over its pixels where those are at hand, and over images after
+        each = (p[:, None, None].expand(len(x), -1, 1, 1) for p in (self.weight, self.bias, self.threshold))
+        weight, bias, threshold = each
         wide = x.to(weight.dtype)  # rounded before and after, where convolutions are
         power = wide.square().mean((-2, -1), keepdim=True)
         return torch.maximum(weight * (wide * (power + 1e-6).rsqrt()) + bias, threshold).to(x.dtype)

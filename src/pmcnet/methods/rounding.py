@@ -18,8 +18,8 @@ from pmcnet.bnn import BayesianTarget, ModuleNetwork
 
 MOST_ERROR = 0.1
 """Nats by which rounding may change the energy difference of a trajectory."""
-_N_JUDGED = 4  # networks by which the rounding of energies is measured
-_N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by which that of gradients is
+_N_JUDGED = 4  # networks whose energies float64 judges
+_N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by whose energies gradients are judged
 
 
 def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> tuple[ais.Path, float]:
@@ -35,12 +35,12 @@ def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None)
             float32.
     """
     candidates = _cheapest_first(target)
-    exact, error = _energies(candidates, theta[:_N_JUDGED].detach())
-    led = theta[:_N_LED].detach()
+    theta = theta.detach()
+    exact, error = _energies(candidates, theta)
     for leading in candidates if sigma is not None else candidates[-1:]:
         decides = None if exact is leading else exact
         path = ais.Path(leading, exact=decides, recorded=not isinstance(target.network, ModuleNetwork))
-        lead = 0.0 if sigma is None else _leading(target, path, led, sigma)
+        lead = 0.0 if sigma is None else _leading(target, path, theta, sigma)
         if lead <= MOST_ERROR:
             break
     return path, max(error, lead)
@@ -49,9 +49,9 @@ def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None)
 def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple["BayesianTarget | _Doubled", float]:
     """Whose log-likelihood is accurate enough, and the largest difference of two errors: a common one is no matter."""
     exact = _doubled(candidates[0])
-    truth = exact.log_likelihood(theta.double())
+    truth = exact.log_likelihood(theta[:_N_JUDGED].double())
     for candidate in candidates:
-        wrong = candidate.log_likelihood(theta) - truth
+        wrong = candidate.log_likelihood(theta)[:_N_JUDGED] - truth  # of all, as sampling will ask for it
         error = float(wrong.max() - wrong.min())
         if error <= MOST_ERROR:
             return candidate, error
@@ -72,12 +72,12 @@ def _leading(target: BayesianTarget, path: ais.Path, theta: Tensor, sigma: Tenso
     step = 0.5 * gaussian_step(path.dim)
     noise = rng.standard_normal([rng.stream(0, 0, 0, theta.device)], tuple(theta.shape), like=theta)[0]
     gains = []
-    for each, dtype in ((path, theta.dtype), (ais.Path(_doubled(target), recorded=False), torch.float64)):
-        points = each.settled(each.start(theta.to(dtype)))
-        kernel = Kernel(each, 1.0, ais.Diagonal(sigma.to(dtype)[None]))
-        steps, none = torch.full_like(theta[:, :1], step, dtype=dtype), theta.new_zeros(len(theta))
-        moved, _ = kernel.move(points, steps, _N_STEPS, noise.to(dtype, copy=True), none)
-        gains.append(moved.gain)
+    for each, few in ((path, theta), (ais.Path(_doubled(target), recorded=False), theta[:_N_LED].double())):
+        points = each.settled(each.start(few))
+        kernel = Kernel(each, 1.0, ais.Diagonal(sigma.to(few)[None]))
+        steps, none = torch.full_like(few[:, :1], step), theta.new_zeros(len(few))
+        moved, _ = kernel.move(points, steps, _N_STEPS, noise[: len(few)].to(few.dtype, copy=True), none)
+        gains.append(moved.gain[:_N_LED])
     error = float((gains[0] - gains[1]).abs().max()) * math.sqrt(BEST_TIME / step / _N_STEPS)
     return error if error == error else math.inf
 
