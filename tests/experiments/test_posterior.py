@@ -118,6 +118,15 @@ def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
     np.testing.assert_allclose(problem.outliers.numpy(), expected, rtol=1e-5)
 
 
+def test_labels_count_as_often_as_asked(monkeypatch):
+    settings = replace(TINY, label_count=4.0)
+    study = posterior.made("mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print)
+    theta = torch.zeros(1, study.target.dim)
+    once = study.problem._replace(label_count=1.0).target(settings.prior_variance)
+    torch.testing.assert_close(study.target.log_likelihood(theta), 4 * once.log_likelihood(theta))
+    assert study.problem.held_out().label_count == 4.0
+
+
 def test_rows_are_held_out_for_choices_where_none_are(monkeypatch):
     monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
     how = deep_problems.Evaluation("float32", False, 1 << 30)

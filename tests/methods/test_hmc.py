@@ -63,6 +63,17 @@ def test_a_warm_up_on_mini_batches_leaves_the_mode_and_learns_the_scales():
     assert torch.allclose(found.sigma, deviation, rtol=0.6)
 
 
+def test_rows_that_count_several_times_have_the_scales_of_rows_that_are_there_so_often():
+    target, *_ = linear()
+    counted = replace(target, weight=torch.full_like(target.y, 9.0))
+    there = replace(target, x=target.x.repeat(9, 1), y=target.y.repeat(9))
+    walk = SGHMC(n_cycles=1, exploration=0.0, step=1e-3, batch_size=10)
+    start = torch.zeros(50, target.dim).double()
+    scales = [replace(walk, n_epochs=n).walk(rows, start, seed=0).sigma for rows, n in ((counted, 900), (there, 100))]
+    # squares of the last hundred batches, and a quarter of the rows is more than one of 36: 1.3 is near where 3 is wrong
+    torch.testing.assert_close(*scales, rtol=0.3, atol=0.0)
+
+
 @pytest.mark.parametrize(("name", "variance"), [("ionosphere", 6.46), ("wine", 30.0)])
 @pytest.mark.slow
 def test_hmc_predicts_like_nuts(name, variance):

@@ -66,6 +66,7 @@ def made(name: str, *, settings: Settings, device: torch.device, say: Say, folde
     memory = min(settings.memory, free_memory(device))
     how = deep_problems.Evaluation(settings.precision, settings.compiled and device.type == "cuda", memory)
     problem = deep_problems.posterior_problem(name, device, how, limits=settings.limits)
+    problem = problem._replace(label_count=settings.label_count)
     fixed = {key: value for key, value in asdict(settings).items() if key not in _MAY_CHANGE}
     stages = Stages(folder, name, fixed | {"device": device.type})
     return Study(problem, problem.target(settings.prior_variance), settings, stages, say)

@@ -21,7 +21,9 @@ class Problem(NamedTuple):
     """Scaled training, validation and test rows with the network that the paper fits to them.
 
     `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the target's; `outliers`
-    are rows of another kind, which networks should not be sure of.
+    are rows of another kind, which networks should not be sure of. Each training row counts `label_count` times: labels
+    of published images are those on which several people agreed, and each of them is an observation (Aitchison, 2021,
+    "A statistical theory of cold posteriors in deep neural networks").
     """
 
     name: str
@@ -35,6 +37,7 @@ class Problem(NamedTuple):
     augmentation: Augmentation | None = None
     memory: int = DEFAULT_MEMORY
     outliers: Tensor | None = None
+    label_count: float = 1.0
 
     def held_out(self) -> "Problem":
         """With validation rows: its own or, where there are none, the last tenth of the training rows."""
@@ -51,6 +54,7 @@ class Problem(NamedTuple):
             self.likelihood,
             *self.train,
             prior=GaussianPrior(prior_variance**0.5),
+            weight=None if self.label_count == 1 else torch.full_like(self.train[1], self.label_count),
             n_batches=n_batches,
             augmentation=self.augmentation,
             memory=self.memory,

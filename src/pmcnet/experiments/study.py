@@ -26,6 +26,7 @@ class Settings:
     Args:
         n_chains: P.
         prior_variance: of every parameter.
+        label_count: how often each label counts; see `Problem`.
         n_epochs: of the starting networks.
         batch_size: rows per step of their training.
         learning_rate: of Adam, with a cosine schedule.
@@ -51,6 +52,7 @@ class Settings:
 
     n_chains: int = 20
     prior_variance: float = 0.1
+    label_count: float = 1.0
     n_epochs: int = 15
     batch_size: int = 500
     learning_rate: float = 3e-3

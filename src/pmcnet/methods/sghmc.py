@@ -3,7 +3,8 @@
     v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
 
 with friction a and step h. C is diagonal, the inverse of the curvature that mini-batches show: F = (N / n) E[g_batch^2]
-is the empirical Fisher information, and the prior adds its own; the mean is over chains and recent batches. Gradients
+is the empirical Fisher information, and the prior adds its own; the mean is over chains and recent batches. Where rows
+count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. Gradients
 of mini-batches have noise of their own, which is not taken off: independent batches would heat chains by about
 h N / (2 a n), and those of one epoch, which share no rows, by less. Within a cycle h falls by a cosine. In its first
 part chains look for a mode, by steps of the gradient over its root mean square and without noise; draws are kept after.
@@ -142,7 +143,7 @@ class SGHMC(Trained):
         theta, velocity = start.detach().clone(), torch.zeros_like(start)
         square, prior = theta.new_zeros(target.dim), prior_scale(target).square().reciprocal()  # (D,)
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
-        n_batches = -(-len(target.x) // self.batch_size)
+        n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
         times = self._times(n_batches, len(theta)) if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
@@ -160,7 +161,7 @@ class SGHMC(Trained):
                 height, noisy = self._height(done)
                 velocity *= 1 - self.friction
                 if noisy:
-                    scale = height * self.step * (share * square + prior).reciprocal()  # h C, (D,)
+                    scale = height * self.step * (once * share * square + prior).reciprocal()  # h C, (D,)
                     temperature = min(1.0, done / self.heating) if self.heating else 1.0
                     spread = (2 * self.friction * temperature * scale).sqrt()
                     velocity.addcmul_(gradient, scale).addcmul_(noise, spread)
@@ -176,7 +177,7 @@ class SGHMC(Trained):
                 watch.judge(theta)
             watch.done({**parts, "draws": draws[:n_drawn]})
         share = len(target.x) / min(self.batch_size, len(target.x))
-        return Walked(theta, (share * square + prior).rsqrt(), draws[:n_drawn], tuple(watch.history))
+        return Walked(theta, (once * share * square + prior).rsqrt(), draws[:n_drawn], tuple(watch.history))
 
     def _height(self, done: float) -> tuple[float, bool]:
         """The share of the first step when this share of all steps is done, and whether noise is added."""
@@ -193,3 +194,11 @@ class SGHMC(Trained):
             first, last = (n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0))
             times |= {math.floor(first + (last - first) * (i + 1) / each) for i in range(each)}
         return sorted(at for at in times if at >= 1)
+
+
+def _once(target: BayesianTarget) -> float:
+    """sum w / sum w^2, by which squared gradients of rows that count w times are too large."""
+    if target.weight is None or not bool(target.weight.any()):
+        return 1.0
+    weight = target.weight.double()
+    return float(weight.sum() / weight.square().sum())
