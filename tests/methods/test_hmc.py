@@ -70,7 +70,7 @@ def test_rows_that_count_several_times_have_the_scales_of_rows_that_are_there_so
     walk = SGHMC(n_cycles=1, exploration=0.0, step=1e-3, batch_size=10)
     start = torch.zeros(50, target.dim).double()
     scales = [replace(walk, n_epochs=n).walk(rows, start, seed=0).sigma for rows, n in ((counted, 900), (there, 100))]
-    # squares of the last hundred batches, and a quarter of the rows is more than one of 36: 1.3 is near where 3 is wrong
+    # by squares of the last hundred batches, of which a quarter of the rows at a time shows less; 3 would be wrong
     torch.testing.assert_close(*scales, rtol=0.3, atol=0.0)
 
 
