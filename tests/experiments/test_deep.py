@@ -112,6 +112,12 @@ def test_choice_that_diverges_in_the_whole_training_gives_way_to_the_next_best()
 
     least = 2.0
     assert deep_baselines._first_finite(search, fitted) == ({"rate": 2.0}, ["posterior"])
+
+
+def test_langevin_steps_are_shorter_where_labels_count_more():
+    once, often = (deep_baselines._choices("sgld", count) for count in (1.0, 4.0))
+    assert [choice["learning_rate"] for choice in once] == [4 * choice["learning_rate"] for choice in often]
+    assert deep_baselines._choices("mc-dropout", 4.0) == deep_baselines._choices("mc-dropout", 1.0)
     least = 0.0
     with pytest.raises(DivergedError):
         deep_baselines._first_finite(search, fitted)

@@ -1,6 +1,7 @@
 """Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
 
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
+from pmcnet.bnn.banded import BandedConv2d
 from pmcnet.bnn.chain_posterior import ChainPosterior
 from pmcnet.bnn.classes import Bernoulli, Categorical
 from pmcnet.bnn.curvature import GaussNewtonTarget
@@ -22,6 +23,7 @@ __all__ = [
     "MLP",
     "AnnealedPosterior",
     "Augmentation",
+    "BandedConv2d",
     "BayesianTarget",
     "Bernoulli",
     "Categorical",

@@ -46,11 +46,17 @@ def trained(method: str, problem: Problem, settings: Settings, seed: int) -> tup
     assert tuning.validation is not None
     x, y = tuning.validation
     start = time.monotonic()
-    search = tune.grid_search(CHOICES[method], loss)
+    search = tune.grid_search(_choices(method, problem.label_count), loss)
     tuning_seconds, start = since(start, device), time.monotonic()
     final = problem if tuning is problem else problem._replace(validation=None)
     best, found = _first_finite(search, lambda choice: fitted(choice, final, settings.n_epochs, seed))
     return found, {"seconds": since(start, device), "tuning_seconds": tuning_seconds, "choice": dict(best)}
+
+
+def _choices(method: str, label_count: float) -> list[Mapping[str, float]]:
+    """What a method chooses among; gradients are longer by as much as labels count, so Langevin steps are shorter."""
+    units = {"learning_rate": 1 / label_count}
+    return [{name: value * units.get(name, 1.0) for name, value in choice.items()} for choice in CHOICES[method]]
 
 
 def _first_finite(
