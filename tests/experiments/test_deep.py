@@ -112,12 +112,6 @@ def test_choice_that_diverges_in_the_whole_training_gives_way_to_the_next_best()
 
     least = 2.0
     assert deep_baselines._first_finite(search, fitted) == ({"rate": 2.0}, ["posterior"])
-
-
-def test_langevin_steps_are_shorter_where_labels_count_more():
-    once, often = (deep_baselines._choices("sgld", count) for count in (1.0, 4.0))
-    assert [choice["learning_rate"] for choice in once] == [4 * choice["learning_rate"] for choice in often]
-    assert deep_baselines._choices("mc-dropout", 4.0) == deep_baselines._choices("mc-dropout", 1.0)
     least = 0.0
     with pytest.raises(DivergedError):
         deep_baselines._first_finite(search, fitted)
@@ -192,3 +186,9 @@ def test_data_that_are_not_at_hand_are_told_and_nothing_is_left(tmp_path, monkey
     with pytest.raises(InputError, match="svhn-g is not at hand"):
         quick("svhn-g", folder=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
+
+
+def test_langevin_steps_are_shorter_where_labels_count_more():
+    once, often = (deep_baselines._choices("sgld", count) for count in (1.0, 4.0))
+    assert [choice["learning_rate"] for choice in once] == [4 * choice["learning_rate"] for choice in often]
+    assert deep_baselines._choices("mc-dropout", 4.0) == deep_baselines._choices("mc-dropout", 1.0)
