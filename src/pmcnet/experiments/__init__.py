@@ -41,6 +41,7 @@ CIFAR10 = DeepSettings(
 CIFAR10_POSTERIOR = StudySettings(
     n_chains=8,
     prior_variance=0.2,
+    label_count=1.0,
     n_epochs=40,
     batch_size=512,
     sampler="sghmc",

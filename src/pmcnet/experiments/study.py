@@ -51,8 +51,8 @@ class Settings:
     """
 
     n_chains: int = 20
-    prior_variance: float = 0.1
-    label_count: float = 1.0
+    prior_variance: float = 0.03
+    label_count: float = 4.0
     n_epochs: int = 15
     batch_size: int = 500
     learning_rate: float = 3e-3
