@@ -129,7 +129,7 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
 
 
 def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
-    """Cycles on mini-batches, a draw after each of their last epochs: record and averaged probabilities.
+    """Cycles on mini-batches, draws after their last epochs: record and averaged probabilities.
 
     Args:
         study: what is sampled.
@@ -150,7 +150,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
     def after(state: TrainingState) -> None:
         theta, within = state.tensors["theta"], (state.epoch - 1) % n_cycle + 1
         line: Record = {"epoch": state.epoch}
-        if within > (1 - settings.drawn_share) * n_cycle:
+        if within > (1 - settings.drawn_share) * n_cycle and (n_cycle - within) % settings.drawn_every == 0:
             log.drawn(theta)
             with torch.no_grad():
                 new = {"log_density": target.log_density(theta)[None], "monitors": target.monitor(theta)[None].double()}

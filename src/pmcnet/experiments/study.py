@@ -35,7 +35,8 @@ class Settings:
         walk_epochs: of the walk, or of a cycle; noise grows over half of them.
         walk_step: its first step.
         walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows cancel their noise.
-        drawn_share: of a cycle of "sghmc", at whose end every epoch gives a draw.
+        drawn_share: of a cycle of "sghmc", at whose end epochs give draws.
+        drawn_every: epochs from one of them to the next.
         n_warmup: trajectories that tune themselves and are thrown away.
         max_leapfrog: longest trajectory.
         budget: seconds in all, those of the start and the warm-up included.
@@ -61,6 +62,7 @@ class Settings:
     walk_step: float = 1e-3
     walk_batch: int = 4500
     drawn_share: float = 0.4
+    drawn_every: int = 1
     n_warmup: int = 10
     max_leapfrog: int = 60
     budget: float = 1500.0
