@@ -106,9 +106,9 @@ def test_cycles_on_mini_batches_draw_at_their_end_and_go_on(tmp_path):
 
 
 def test_draws_of_a_cycle_may_be_some_epochs_apart():
-    settings = replace(CYCLES, walk_epochs=6, drawn_share=0.7, drawn_every=2, budget=1e-3)
+    settings = replace(CYCLES, walk_epochs=6, drawn_share=0.6, drawn_every=2, budget=1e-3)
     history = run(settings)["rows"]["SGHMC chains, approximate"]["history"]
-    assert [line["epoch"] for line in history if "log_density" in line] == [4]  # of 2, 4 and 6; the budget is spent
+    assert [line["epoch"] for line in history if "log_density" in line] == [4]  # not 3; then the budget is spent
 
 
 def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
