@@ -131,6 +131,8 @@ def test_labels_count_as_often_as_asked(monkeypatch):
     once = study.problem._replace(label_count=1.0).target(settings.prior_variance)
     torch.testing.assert_close(study.target.log_likelihood(theta), 4 * once.log_likelihood(theta))
     assert study.problem.held_out().label_count == 4.0
+    assert "Each label counts 4 times" in run(settings)["table"]["caption"]
+    assert "Each label" not in run(replace(settings, label_count=1.0))["table"]["caption"]
 
 
 def test_rows_are_held_out_for_choices_where_none_are(monkeypatch):

@@ -55,7 +55,7 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
     return {
         "experiment": name,
         "settings": asdict(settings) | {"device": device.type},
-        "table": _table(name, rows),
+        "table": _table(name, rows, settings.label_count),
         "rows": rows,
         "figures": {},
     }
@@ -78,7 +78,7 @@ def _with_marks(label: str, record: Record) -> dict[str, Record]:
     return early | {label: record}
 
 
-def _table(name: str, scored: dict[str, Record]) -> Record:
+def _table(name: str, scored: dict[str, Record], label_count: float) -> Record:
     columns = [column for column in _COLUMNS if column in next(iter(scored.values()))["scores"]]
     rows = []
     for label, record in scored.items():
@@ -87,4 +87,6 @@ def _table(name: str, scored: dict[str, Record]) -> Record:
         note = f"{scores['n_networks']} networks, one of them {scores['single_accuracy']:.4f}"
         rows.append({"label": label, "cells": cells, "note": note})
     caption = "Averaged predictions. Images were not changed at random for any of them."
+    if label_count != 1:
+        caption += f" Each label counts {label_count:g} times, for all."
     return {"title": name, "columns": columns, "rows": rows, "caption": caption}
