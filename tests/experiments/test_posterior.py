@@ -14,7 +14,7 @@ from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.study import said
 
 TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0, rivals=False)
-CYCLES = replace(TINY, sampler="sghmc", budget=0.01)
+STEPS = replace(TINY, sampler="sghmc", budget=0.01)
 RIVALS = ["SGLD", "MC dropout", "PMCnet-light, exact weights", "PMCnet-light, equal weights"]
 
 
@@ -92,23 +92,18 @@ def test_a_larger_budget_goes_on_where_the_run_was(tmp_path):
     assert not any("networks trained" in line for line in lines)
 
 
-def test_cycles_on_mini_batches_draw_at_their_end_and_go_on(tmp_path):
-    first = run(CYCLES, folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+def test_steps_on_mini_batches_draw_after_their_walk_and_go_on(tmp_path):
+    first = run(STEPS, folder=tmp_path)["rows"]["SGHMC chains, approximate"]
     assert first["verdict"][0] == "doubtful"
-    assert [("log_density" in line) for line in first["history"]] == [False, True]  # the first cycle has two epochs
-    assert first["scores"]["n_networks"] == CYCLES.n_chains
-    more = run(replace(CYCLES, budget=first["seconds"] + 0.01), folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    assert [("log_density" in line) for line in first["history"]] == [False, True]  # the walk has two epochs
+    assert first["scores"]["n_networks"] == STEPS.n_chains
+    more = run(replace(STEPS, budget=first["seconds"] + 0.01), folder=tmp_path)["rows"]["SGHMC chains, approximate"]
     assert more["history"][:2] == first["history"]
     assert len(more["history"]) > 2
     assert [line["epoch"] for line in more["history"]] == list(range(1, len(more["history"]) + 1))
-    drawn = sum("log_density" in line for line in more["history"])
-    assert more["scores"]["n_networks"] == drawn * CYCLES.n_chains
-
-
-def test_draws_of_a_cycle_may_be_some_epochs_apart():
-    settings = replace(CYCLES, walk_epochs=6, drawn_share=0.6, drawn_every=2, budget=1e-3)
-    history = run(settings)["rows"]["SGHMC chains, approximate"]["history"]
-    assert [line["epoch"] for line in history if "log_density" in line] == [4]  # not 3; then the budget is spent
+    drawn = [line["epoch"] for line in more["history"] if "log_density" in line]
+    assert drawn == list(range(2, len(more["history"]) + 1, STEPS.drawn_every))
+    assert more["scores"]["n_networks"] == len(drawn) * STEPS.n_chains
 
 
 def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):

@@ -17,7 +17,7 @@ from pmcnet.methods.training_state import TrainingState
 from pmcnet.runs.curves import Record, finite
 
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
-_MOST_CYCLES = 1 << 12
+_MOST_EPOCHS = 1 << 20
 _KEY = "chains"
 
 
@@ -46,6 +46,7 @@ class Log:
         self.tensors = stages.tensors("draws", device)
         parts = [self.tensors.pop(name, None) for name in Average._fields]
         self.average = self.study.nothing() if parts[0] is None else Average(*parts)  # type: ignore[arg-type]
+        self._scores = self.study.scores(self.average) if self.average.n > 0 else None
         self.before, self._begun = float(self.record["seconds"]), time.monotonic()
         self._saved = self._begun
 
@@ -57,12 +58,13 @@ class Log:
     def drawn(self, theta: Tensor) -> None:
         """Networks (P, D) that count."""
         self.average = self.study.added(self.average, theta)
+        self._scores = self.study.scores(self.average)
 
     def step(self, line: Record, text: str, state: ais.ChainState | TrainingState) -> None:
         """One more step is done: a line of the history, what to say of it, and the state to go on from."""
         self.record["seconds"] = self.before + since(self._begun, self.study.device)
         self.record["history"].append(line | {"seconds": self.record["seconds"]})
-        scores = self.study.scores(self.average) if self.average.n > 0 else None
+        scores = self._scores
         self.study.told(f"{self.record['seconds']:.0f} s: {text}" + (f", {said(scores)}" if scores else ""))
         for mark in self.study.settings.marks:
             if self.record["seconds"] >= mark and str(mark) not in self.record["marks"] and scores:
@@ -78,7 +80,7 @@ class Log:
         known |= {"rhat": result.rhat, "ess": result.ess, "drift": result.drift}
         known |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
         plain = {name: finite(value) if isinstance(value, float) else value for name, value in known.items()}
-        return self.record | {"verdict": list(result.verdict)} | plain | {"scores": self.study.scores(self.average)}
+        return self.record | {"verdict": list(result.verdict)} | plain | {"scores": self._scores}
 
 
 def begun(study: Study) -> tuple[Tensor, Record]:
@@ -129,7 +131,10 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
 
 
 def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
-    """Cycles on mini-batches, draws after their last epochs: record and averaged probabilities.
+    """Steps on mini-batches, draws after the epochs of the walk: record and averaged probabilities.
+
+    The step stays as it is: where it rises suddenly, as between two cycles, by scales that were felt with small steps,
+    chains are thrown out of their networks.
 
     Args:
         study: what is sampled.
@@ -137,26 +142,26 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         seconds: what they have taken.
     """
     log, settings, target = Log(study, seconds), study.settings, study.target
-    n_cycle, n_epochs = settings.walk_epochs, _MOST_CYCLES * settings.walk_epochs
     method = SGHMC(
-        n_cycles=_MOST_CYCLES,
+        n_cycles=1,
         exploration=0.0,
-        heating=0.5 * n_cycle / n_epochs,
+        heating=0.5 * settings.walk_epochs / _MOST_EPOCHS,
+        last_step=1.0,
         step=settings.walk_step,
         batch_size=settings.walk_batch,
-        n_epochs=n_epochs,
+        n_epochs=_MOST_EPOCHS,
     )
 
     def after(state: TrainingState) -> None:
-        theta, within = state.tensors["theta"], (state.epoch - 1) % n_cycle + 1
+        theta, n_after = state.tensors["theta"], state.epoch - settings.walk_epochs
         line: Record = {"epoch": state.epoch}
-        if within > (1 - settings.drawn_share) * n_cycle and (n_cycle - within) % settings.drawn_every == 0:
+        if n_after >= 0 and n_after % settings.drawn_every == 0:
             log.drawn(theta)
             with torch.no_grad():
                 new = {"log_density": target.log_density(theta)[None], "monitors": target.monitor(theta)[None].double()}
             line["log_density"] = float(new["log_density"].mean())
             log.tensors = {name: torch.cat([log.tensors.get(name, part[:0]), part]) for name, part in new.items()}
-        log.step(line, f"epoch {within} of cycle {(state.epoch - 1) // n_cycle + 1}", state)
+        log.step(line, f"epoch {state.epoch}", state)
         if log.spent:
             raise _SpentError
 

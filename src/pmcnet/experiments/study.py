@@ -31,12 +31,11 @@ class Settings:
         batch_size: rows per step of their training.
         learning_rate: of Adam, with a cosine schedule.
         sampler: "hmc": after a walk on mini-batches, trajectories on all images with a Metropolis test; or "sghmc":
-            mini-batches throughout, with cyclical steps, an approximation.
-        walk_epochs: of the walk, or of a cycle; noise grows over half of them.
-        walk_step: its first step.
+            mini-batches throughout, an approximation.
+        walk_epochs: of the walk, in which there are no draws; noise grows over half of them.
+        walk_step: its first step; that of "sghmc" stays.
         walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows cancel their noise.
-        drawn_share: of a cycle of "sghmc", at whose end epochs give draws.
-        drawn_every: epochs from one of them to the next.
+        drawn_every: epochs from one draw of "sghmc" to the next.
         n_warmup: trajectories that tune themselves and are thrown away.
         max_leapfrog: longest trajectory.
         budget: seconds in all, those of the start and the warm-up included.
@@ -61,8 +60,7 @@ class Settings:
     walk_epochs: int = 240
     walk_step: float = 1e-3
     walk_batch: int = 4500
-    drawn_share: float = 0.4
-    drawn_every: int = 1
+    drawn_every: int = 5
     n_warmup: int = 10
     max_leapfrog: int = 60
     budget: float = 1500.0
