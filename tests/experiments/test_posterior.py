@@ -13,7 +13,7 @@ from pmcnet.experiments import EXPERIMENTS, deep_problems, posterior, reproduce
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.study import said
 
-TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0, rivals=False)
+TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, rivals=False)
 STEPS = replace(TINY, sampler="sghmc", budget=0.01)
 RIVALS = ["SGLD", "MC dropout", "PMCnet-light, exact weights", "PMCnet-light, equal weights"]
 

@@ -38,6 +38,7 @@ CIFAR10 = DeepSettings(
     n_steps=2, n_epochs=80, batch_size=1024, learning_rate=0.012, weight_decay=0.3, precision="bf16", n_chains=3
 )
 
+MNIST_POSTERIOR = StudySettings(sampler="sghmc", walk_epochs=150, walk_step=1e-3)
 CIFAR10_POSTERIOR = StudySettings(
     n_chains=8,
     prior_variance=0.2,
@@ -67,7 +68,7 @@ EXPERIMENTS = {
     "svhn-g": Experiment("SVHN in grey, LeNet-5", partial(deep.run, "svhn-g"), DeepSettings()),
     "cifar10": Experiment("CIFAR10, ResNet-20", partial(deep.run, "cifar10"), CIFAR10),
     "mnist-c-posterior": Experiment(
-        "Hamiltonian chains of LeNet-5 on MNIST-C", partial(posterior.run, "mnist-c-posterior"), StudySettings()
+        "chains of LeNet-5 on MNIST-C", partial(posterior.run, "mnist-c-posterior"), MNIST_POSTERIOR
     ),
     "cifar10-posterior": Experiment(
         "chains of ResNet-20 on CIFAR10", partial(posterior.run, "cifar10-posterior"), CIFAR10_POSTERIOR
