@@ -9,7 +9,7 @@ import torch
 
 from experiments import small
 from pmcnet.errors import InputError
-from pmcnet.experiments import EXPERIMENTS, deep_problems, posterior, reproduce
+from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, posterior, reproduce
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.study import said
 
@@ -104,6 +104,14 @@ def test_steps_on_mini_batches_draw_after_their_walk_and_go_on(tmp_path):
     drawn = [line["epoch"] for line in more["history"] if "log_density" in line]
     assert drawn == list(range(2, len(more["history"]) + 1, STEPS.drawn_every))
     assert more["scores"]["n_networks"] == len(drawn) * STEPS.n_chains
+
+
+def test_draws_on_mini_batches_are_as_far_apart_as_asked(monkeypatch):
+    monkeypatch.setattr(chains, "_MOST_EPOCHS", 7)
+    record = run(replace(STEPS, drawn_every=2, budget=1e9))["rows"]["SGHMC chains, approximate"]
+    assert [line["epoch"] for line in record["history"]] == [1, 2, 3, 4, 5, 6, 7]
+    assert [line["epoch"] for line in record["history"] if "log_density" in line] == [2, 4, 6]
+    assert record["scores"]["n_networks"] == 3 * STEPS.n_chains
 
 
 def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
