@@ -9,7 +9,7 @@ import torch
 
 from experiments import small
 from pmcnet.errors import InputError
-from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, posterior, reproduce
+from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, posterior, reproduce, rivals
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.study import said
 
@@ -79,6 +79,16 @@ def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tm
     kept = np.load(tmp_path / "mnist-c-posterior-probability.npz")["probability"]
     assert kept.dtype == np.float16
     assert np.allclose(kept.astype(float).sum(-1), 1, atol=5e-3)
+
+
+def test_an_ensemble_that_has_no_time_for_another_round_has_none_when_called_again(tmp_path):
+    settings, cpu = replace(TINY, budget=0.5), torch.device("cpu")
+    study = posterior.made("mnist-c-posterior", settings=settings, device=cpu, say=print, folder=tmp_path)
+    start = torch.zeros(settings.n_chains, study.target.dim)
+    first = rivals.ensemble(study, start, 1e-9)  # far less than a round takes
+    assert first["scores"]["n_networks"] > settings.n_chains
+    assert first["seconds"] + first["round_seconds"] > settings.budget
+    assert rivals.ensemble(study, start, 1e-9) == first
 
 
 def test_a_larger_budget_goes_on_where_the_run_was(tmp_path):

@@ -24,18 +24,22 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
         seconds: what they have taken.
     """
     stages, settings = study.stages, study.settings
-    record: Record = stages.record("ensemble") or {"seconds": seconds, "seed": ENSEMBLE_SEED, "marks": {}}
-    last = seconds  # of a round; the first also compiles
+    record: Record = stages.record("ensemble") or {
+        "seconds": seconds,
+        "round_seconds": seconds,  # the last one's, which tells whether another fits: the first also compiles
+        "seed": ENSEMBLE_SEED,
+        "marks": {},
+    }
     parts = stages.tensors("ensemble", study.device)
     average = Average(**parts) if parts else study.added(study.nothing(), start)
-    while record["seconds"] + last <= settings.budget:
+    while record["seconds"] + record["round_seconds"] <= settings.budget:
         for mark in settings.marks:
-            if record["seconds"] + last > mark and str(mark) not in record["marks"]:
+            if record["seconds"] + record["round_seconds"] > mark and str(mark) not in record["marks"]:
                 record["marks"][str(mark)] = study.scores(average)
         begun = time.monotonic()
         average = study.added(average, settings.adam(study.target, settings.n_chains, seed=record["seed"]))
-        last = since(begun, study.device)
-        record["seconds"], record["seed"] = record["seconds"] + last, record["seed"] + 1
+        record["round_seconds"] = since(begun, study.device)
+        record["seconds"], record["seed"] = record["seconds"] + record["round_seconds"], record["seed"] + 1
         stages.keep_tensors("ensemble", average._asdict())
         stages.keep_record("ensemble", record)
         scores = study.scores(average)
