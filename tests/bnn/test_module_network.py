@@ -7,10 +7,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pmcnet.bnn import BayesianTarget, Categorical, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN
+from pmcnet.bnn import BayesianTarget, Categorical, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN, WideConv2d
 from pmcnet.bnn.banded import banded
 from pmcnet.bnn.compiling import Compiled
 from pmcnet.bnn.layers import n_numbers
+from pmcnet.bnn.wide import joined, wide
 from pmcnet.errors import InputError
 
 LARGE = 10**6
@@ -63,6 +64,45 @@ def test_convolution_as_a_product_with_a_banded_matrix(padding):
     slope = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
     of = [torch.autograd.grad((image * slope).sum(), [x, weight]) for image in (found, expected)]
     torch.testing.assert_close(*of)
+
+
+@pytest.mark.parametrize("n_joined", [1, 2, 4])
+def test_convolution_of_neighbouring_pixels_as_one(n_joined):
+    x = torch.randn(3, 2, 5, 8, generator=generator(1), dtype=torch.float64)
+    x = x.contiguous(memory_format=torch.channels_last).requires_grad_()
+    weight = torch.randn(4, 2, 3, 3, generator=generator(2), dtype=torch.float64, requires_grad=True)
+    found, expected = wide(x, weight, n_joined), F.conv2d(x, weight, padding=1)
+    torch.testing.assert_close(found, expected)
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    slope = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
+    of = [torch.autograd.grad((image * slope).sum(), [x, weight]) for image in (found, expected)]
+    torch.testing.assert_close(*of)
+
+
+def test_as_many_pixels_are_joined_as_make_64_channels_and_divide_a_row():
+    assert [joined(32, 16), joined(16, 32), joined(8, 64), joined(8, 128)] == [4, 2, 1, 1]
+    assert [joined(30, 16), joined(7, 16)] == [2, 1]
+
+
+def test_wide_convolution_is_the_convolution(device):
+    torch.manual_seed(0)
+    layer, x = WideConv2d(16, 16).to(device), torch.randn(5, 16, 8, 8).to(device)
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        found = layer(x.contiguous(memory_format=torch.channels_last))
+    expected = F.conv2d(x.cpu().double(), layer.weight.cpu().double(), layer.bias.cpu().double(), padding=1)
+    error = (found.cpu() - expected).norm() / expected.norm()
+    assert error < (1e-2 if device.type == "cuda" else 1e-6)
+
+
+def test_parameters_that_outputs_do_not_depend_on_have_no_slope():
+    module = small_module()
+    module.register_parameter("unused", nn.Parameter(torch.ones(5, dtype=torch.float64)))
+    network = ModuleNetwork(module)
+    outputs, pull = network.differentiable(points(network), images())
+    unused = next(p for p in network.layout if p.name == "unused")
+    slope = pull(torch.ones_like(outputs))
+    assert not slope[:, unused.start : unused.stop].any()
+    assert slope.any()
 
 
 def test_large_networks_store_gradients_of_convolutions_with_channels_last():
@@ -187,12 +227,12 @@ def test_only_shapes_that_come_again_are_compiled(monkeypatch):
         return function
 
     monkeypatch.setattr(torch, "compile", noted)
-    function = Compiled(lambda parameters, rows: parameters["a"][:, None] * rows)
+    function = Compiled(lambda theta, rows: theta[:, None] * rows)
     for i in range(20):
-        function({"a": torch.ones(2)}, torch.ones(100 + i))
+        function(torch.ones(2), torch.ones(100 + i))
     assert not compiled
     for _ in range(20):
-        function({"a": torch.ones(2)}, torch.ones(5))
+        function(torch.ones(2), torch.ones(5))
     assert len(compiled) == 1
 
 

@@ -137,6 +137,19 @@ def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
     np.testing.assert_allclose(problem.outliers.numpy(), expected, rtol=1e-5)
 
 
+def test_outliers_that_are_not_at_hand_are_missed_and_do_not_appear_between_calls(monkeypatch, tmp_path):
+    monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
+    said = []
+    study = {"settings": STEPS, "device": torch.device("cpu"), "say": said.append, "folder": tmp_path}
+    posterior.made("cifar10-posterior", **study)
+    assert len(said) == 1
+    assert "without crops of SVHN" in said[0]
+    crops = np.random.default_rng(0).integers(0, 256, (30, 3, 32, 32)).astype(np.uint8)
+    monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: crops)
+    with pytest.raises(InputError, match="other settings"):
+        posterior.made("cifar10-posterior", **study)
+
+
 def test_labels_count_as_often_as_asked(monkeypatch):
     settings = replace(TINY, label_count=4.0)
     study = posterior.made("mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print)

@@ -18,6 +18,7 @@ from pmcnet.bnn.network import MLP, Layout, Network, Parameter
 from pmcnet.bnn.posterior import AnnealedPosterior, ParticlePosterior, Population, Predictive, RecordedPosterior
 from pmcnet.bnn.priors import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior, ScaleMixturePrior
 from pmcnet.bnn.target import BayesianTarget
+from pmcnet.bnn.wide import WideConv2d
 
 __all__ = [
     "MLP",
@@ -52,4 +53,5 @@ __all__ = [
     "ResNet20",
     "ResNet20FRN",
     "ScaleMixturePrior",
+    "WideConv2d",
 ]

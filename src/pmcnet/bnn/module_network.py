@@ -1,6 +1,7 @@
 """Any `nn.Module` as a function of its flat parameters, for a population of them."""
 
-from typing import Literal, Self
+import math
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -132,7 +133,7 @@ class ModuleNetwork:
 
     def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
         """Outputs (P, N, C)."""
-        outputs = torch.cat([self._outputs(self._layout.unflatten(piece), x) for piece in self._pieces(theta)])
+        outputs = torch.cat([self._outputs(piece, x) for piece in self._pieces(theta)])
         if outputs.ndim != 3:
             raise InputError(
                 f"the module must map (n_rows, ...) to (n_rows, n_outputs); for {len(x)} rows it gave "
@@ -145,46 +146,74 @@ class ModuleNetwork:
         if len(theta) > (self.n_together or len(theta)):
             outputs, pulls = zip(*(self.differentiable(piece, x) for piece in self._pieces(theta)), strict=True)
             return torch.cat(outputs), lambda g: torch.cat([p(part[None]) for p, part in zip(pulls, g, strict=True)])
-        # gradients of the tensors, joined once: a gradient of their slices of theta would be as long as theta for each
-        tensors = {name: tensor.detach().requires_grad_() for name, tensor in self._layout.unflatten(theta).items()}
+        theta = theta.detach().requires_grad_()
         with torch.enable_grad():
-            output = self._outputs(tensors, x)
+            output = self._outputs(theta, x)
 
         def pull(gradient: Tensor) -> Tensor:
             precision: Precision = "float32" if self._precision == "float32" else "tf32"  # as recorded, if bf16
             with arithmetic(precision, x.device, search=self.compiled is not None):
-                found = torch.autograd.grad(output, list(tensors.values()), gradient.to(output.dtype))
-            return torch.cat([part.flatten(1) for part in found], dim=1)
+                (found,) = torch.autograd.grad(output, theta, gradient.to(output.dtype))
+            return found.clone() if self._overwritten else found
 
         return output.detach(), pull
 
     def _pieces(self, theta: Tensor) -> tuple[Tensor, ...]:
         return torch.split(theta, self.n_together or max(1, len(theta)))
 
-    def _outputs(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
+    @property
+    def _overwritten(self) -> bool:
+        """Whether what a call gives lies where the next call writes."""
+        return self.compiled is not None and self.n_together == 1
+
+    def _outputs(self, theta: Tensor, x: Tensor) -> Tensor:
         rows = x if self._reference is None else torch.cat([self._reference.to(x), x])
         if self.n_together == 1 and x.ndim == 4:
             rows = rows.contiguous(memory_format=torch.channels_last)
         with arithmetic(self._precision, x.device, search=self.compiled is not None):
-            outputs = (self.compiled or self._run)(parameters, rows)
+            outputs = (self.compiled or self._run)(theta, rows)
         n_reference = len(rows) - len(x)
-        if self.compiled is not None and self.n_together == 1:
-            outputs = outputs.clone()  # the next call writes where this one has
+        if self._overwritten:
+            outputs = outputs.clone()
         return (outputs[:, n_reference:] if n_reference else outputs).to(x.dtype)
 
-    def _mapped(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
+    def _mapped(self, theta: Tensor, x: Tensor) -> Tensor:
+        parameters = self._parts(theta)
         if self._convolves and x.device.type == "cpu":  # convolutions in groups are half as fast there
-            n = len(next(iter(parameters.values())))
-            each = ({name: tensor[i : i + 1] for name, tensor in parameters.items()} for i in range(n))
-            return torch.cat([self._one(one, x) for one in each])
+            each = ({name: tensor[i] for name, tensor in parameters.items()} for i in range(len(theta)))
+            return torch.stack([self._called(one, x) for one in each])
         outputs: Tensor = vmap(lambda p: self._called(p, x))(parameters)
         return outputs
 
-    def _one(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
-        return self._called({name: tensor[0] for name, tensor in parameters.items()}, x)[None]
+    def _one(self, theta: Tensor, x: Tensor) -> Tensor:
+        return self._called({name: tensor[0] for name, tensor in self._parts(theta).items()}, x)[None]
+
+    def _parts(self, theta: Tensor) -> dict[str, Tensor]:
+        tensors = _Parts.apply(theta, tuple(p.shape for p in self._layout))  # type: ignore[no-untyped-call]
+        return dict(zip((p.name for p in self._layout), tensors, strict=True))
 
     def _called(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
         like = next(iter(parameters.values()))
         buffers = {name: b.to(like) if b.is_floating_point() else b for name, b in self.module.named_buffers()}
         output: Tensor = functional_call(self.module, {**parameters, **buffers}, (x,))
         return output
+
+
+class _Parts(torch.autograd.Function):
+    """Flat vectors (P, D) as tensors (P, *shape), whose gradients are joined once.
+
+    The gradient of a slice would be as long as theta, for each of them.
+    """
+
+    @staticmethod
+    def forward(theta: Tensor, shapes: tuple[tuple[int, ...], ...]) -> tuple[Tensor, ...]:
+        parts = torch.split(theta, [math.prod(shape) for shape in shapes], dim=1)
+        return tuple(part.reshape(len(theta), *shape) for part, shape in zip(parts, shapes, strict=True))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Any], output: tuple[Tensor, ...]) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return torch.cat([gradient.flatten(1) for gradient in gradients], dim=1), None

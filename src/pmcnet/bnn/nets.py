@@ -5,6 +5,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pmcnet.bnn.banded import BandedConv2d
+from pmcnet.bnn.wide import WideConv2d
 
 
 class Bias(nn.Module):
@@ -39,6 +40,12 @@ class LeNet5(nn.Sequential):
 _WIDTHS = ((16, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 32), (32, 64), (64, 64), (64, 64))
 
 
+def _convolution(n_in: int, n_out: int, size: int, stride: int, *, bias: bool = True) -> nn.Conv2d:
+    if (size, stride) == (3, 1):
+        return WideConv2d(n_in, n_out, bias=bias)
+    return nn.Conv2d(n_in, n_out, size, stride=stride, padding=size // 2, bias=bias)
+
+
 class Block(nn.Module):
     """Two 3 x 3 convolutions with batch normalisation and a shortcut without parameters (option A).
 
@@ -47,9 +54,9 @@ class Block(nn.Module):
 
     def __init__(self, n_in: int, n_out: int, stride: int) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(n_in, n_out, 3, stride=stride, padding=1, bias=False)
+        self.conv1 = _convolution(n_in, n_out, 3, stride, bias=False)
         self.bn1 = nn.BatchNorm2d(n_out)
-        self.conv2 = nn.Conv2d(n_out, n_out, 3, padding=1, bias=False)
+        self.conv2 = _convolution(n_out, n_out, 3, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(n_out)
         self.stride, self.n_new = stride, n_out - n_in
 
@@ -67,7 +74,7 @@ class ResNet20(nn.Sequential):
     def __init__(self, *, n_channels: int = 3, n_classes: int = 10) -> None:
         blocks = [Block(a, b, stride=1 if a == b else 2) for a, b in _WIDTHS]
         super().__init__(
-            nn.Conv2d(n_channels, 16, 3, padding=1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
+            _convolution(n_channels, 16, 3, 1, bias=False), nn.BatchNorm2d(16), nn.ReLU(),
             *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, n_classes),
         )  # fmt: skip
 
@@ -94,8 +101,7 @@ class FilterResponseNorm(nn.Module):
 
 
 def _normed(n_in: int, n_out: int, size: int, stride: int) -> nn.Sequential:
-    convolution = nn.Conv2d(n_in, n_out, size, stride=stride, padding=size // 2)
-    return nn.Sequential(convolution, FilterResponseNorm(n_out))
+    return nn.Sequential(_convolution(n_in, n_out, size, stride), FilterResponseNorm(n_out))
 
 
 class FRNBlock(nn.Module):

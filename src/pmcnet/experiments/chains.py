@@ -161,7 +161,8 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
                 new = {"log_density": target.log_density(theta)[None], "monitors": target.monitor(theta)[None].double()}
             line["log_density"] = float(new["log_density"].mean())
             log.tensors = {name: torch.cat([log.tensors.get(name, part[:0]), part]) for name, part in new.items()}
-        log.step(line, f"epoch {state.epoch}", state)
+        text = f"epoch {state.epoch}" + (f", log pi {line['log_density']:.0f}" if "log_density" in line else "")
+        log.step(line, text, state)
         if log.spent:
             raise _SpentError
 

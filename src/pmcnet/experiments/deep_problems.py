@@ -62,13 +62,18 @@ def image_problem(
     return _problem(name, name, IMAGES[name], device, how, augmented=augmented, limits=limits)
 
 
+def has_outliers(name: str) -> bool:
+    """Whether images of another kind are to be told from those of this posterior study: crops of SVHN, in colour."""
+    return POSTERIORS[name][0] == "cifar10"
+
+
 def posterior_problem(name: str, device: torch.device, how: Evaluation, *, limits: Limits | None = None) -> Problem:
     """Images as posterior studies take them: nothing changed at random, and no network with batch statistics.
 
     With those of CIFAR10 go crops of house numbers, where they are at hand, to tell from them.
     """
     source, kind = POSTERIORS[name]
-    crops = data.svhn_crops() if source == "cifar10" else None
+    crops = data.svhn_crops() if has_outliers(name) else None
     return _problem(name, source, kind, device, how, augmented=False, limits=limits, outliers=crops)
 
 

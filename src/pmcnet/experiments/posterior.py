@@ -67,8 +67,11 @@ def made(name: str, *, settings: Settings, device: torch.device, say: Say, folde
     how = deep_problems.Evaluation(settings.precision, settings.compiled and device.type == "cuda", memory)
     problem = deep_problems.posterior_problem(name, device, how, limits=settings.limits)
     problem = problem._replace(label_count=settings.label_count)
+    if problem.outliers is None and deep_problems.has_outliers(name):
+        say(f"{name}: without crops of SVHN in the data folder, how well outliers are told apart is not measured")
     fixed = {key: value for key, value in asdict(settings).items() if key not in _MAY_CHANGE}
-    stages = Stages(folder, name, fixed | {"device": device.type})
+    n_outliers = 0 if problem.outliers is None else len(problem.outliers)
+    stages = Stages(folder, name, fixed | {"device": device.type, "n_outliers": n_outliers})
     return Study(problem, problem.target(settings.prior_variance), settings, stages, say)
 
 
