@@ -1,8 +1,7 @@
 """Tensors in the safetensors format, every size checked before anything is made of it.
 
 Eight bytes with the length of a header, the header in JSON (for each tensor its type, shape and place), then the
-numbers of all tensors, one after the other without gaps. The tensors are views of the file's content: reading takes no
-memory beside it.
+numbers of all tensors, one after the other without gaps.
 """
 
 import math
@@ -64,7 +63,7 @@ def parse_tensors(content: bytearray) -> TensorFile:
     entries = {name: _entry(name, value) for name, value in header.items()}
     first = 8 + n_header
     _check_gapless(entries, len(content) - first)
-    return TensorFile({name: _view(content, first, entry) for name, entry in entries.items()}, metadata)
+    return TensorFile({name: _tensor(content, first, entry) for name, entry in entries.items()}, metadata)
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
@@ -127,15 +126,15 @@ def _check_gapless(entries: Mapping[str, _Entry], n_bytes: int) -> None:
         raise ValueError(f"its tensors take {stop} bytes, and the file has {n_bytes} for them")
 
 
-def _view(content: bytearray, first: int, entry: _Entry) -> Tensor:
+def _tensor(content: bytearray, first: int, entry: _Entry) -> Tensor:
+    """A copy, which lies in memory as tensors that were computed do: last bits of products depend on it."""
     if entry.start == entry.stop:
         return _empty(entry)
-    start, n = first + entry.start, math.prod(entry.shape)
-    aligned = start % entry.dtype.itemsize == 0
-    source, offset = (content, start) if aligned else (content[start : first + entry.stop], 0)
-    if entry.dtype == torch.bool and torch.frombuffer(source, dtype=torch.uint8, count=n, offset=offset).max() > 1:
+    n_bytes = entry.stop - entry.start
+    plain = torch.frombuffer(content, dtype=torch.uint8, count=n_bytes, offset=first + entry.start).clone()
+    if entry.dtype == torch.bool and plain.max() > 1:
         raise ValueError("a truth value is neither 0 nor 1")
-    return torch.frombuffer(source, dtype=entry.dtype, count=n, offset=offset).reshape(entry.shape)
+    return plain.view(entry.dtype).reshape(entry.shape)
 
 
 def _empty(entry: _Entry) -> Tensor:
