@@ -7,7 +7,16 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pmcnet.bnn import BayesianTarget, Categorical, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN, WideConv2d
+from pmcnet.bnn import (
+    BayesianTarget,
+    Categorical,
+    LeNet5,
+    ModuleNetwork,
+    ResNet20,
+    ResNet20FRN,
+    WideConv2d,
+    at_prior_length,
+)
 from pmcnet.bnn.banded import banded
 from pmcnet.bnn.compiling import Compiled
 from pmcnet.bnn.layers import n_numbers
@@ -241,6 +250,24 @@ def test_error_of_the_function_itself_is_not_hidden_by_compiling(monkeypatch):
     network = ModuleNetwork(small_module(), compiled=True)
     with pytest.raises(RuntimeError, match="channels"):
         network(points(network).float(), torch.zeros(2, 5, 6, 6))
+
+
+def test_filters_at_the_length_of_the_prior_compute_the_same():
+    torch.manual_seed(1)
+    x = torch.randn(2, 3, 32, 32, dtype=torch.float64)
+    network = ModuleNetwork(ResNet20FRN().double(), example=x[:1])
+    theta = points(network, 2)
+    given = theta.clone()
+    longer = at_prior_length(network, theta, torch.full((network.layout.dim,), 0.5).double())
+    torch.testing.assert_close(network(longer, x), network(theta, x), rtol=1e-4, atol=1e-5)  # but for the 1e-6
+    before, after = network.layout.unflatten(theta), network.layout.unflatten(longer)
+    for layer in ("0.0", "5.shortcut.0", "10.second.0"):
+        weight, bias = after[f"{layer}.weight"].flatten(2), after[f"{layer}.bias"]
+        squares = weight.square().sum(-1) + bias.square()
+        torch.testing.assert_close(squares, torch.full_like(squares, 0.25 * (weight.shape[-1] + 1)))
+    for name in ("0.1.weight", "13.weight"):
+        assert torch.equal(before[name], after[name])
+    assert torch.equal(theta, given)
 
 
 def test_filter_response_normalisation_by_hand():

@@ -124,6 +124,16 @@ def test_draws_on_mini_batches_are_as_far_apart_as_asked(monkeypatch):
     assert record["scores"]["n_networks"] == 3 * STEPS.n_chains
 
 
+def test_draws_of_cycles_are_at_their_ends(monkeypatch):
+    monkeypatch.setattr(chains, "_MOST_EPOCHS", 17)
+    cycles = replace(STEPS, walk_epochs=8, cycle_epochs=8, drawn_every=1, metric="prior", walk_step=1e-6, budget=1e9)
+    record = run(cycles)["rows"]["SGHMC chains, approximate"]
+    assert [line["epoch"] for line in record["history"]] == list(range(1, 17))
+    assert [line["epoch"] for line in record["history"] if "log_density" in line] == [8, 15, 16]
+    longer = replace(cycles, walk_epochs=20, cycle_epochs=20, drawn_every=3)
+    assert [epoch for epoch in range(70) if longer.draws_at(epoch)] == [20, 37, 40, 57, 60]
+
+
 def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
     monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
     crops = np.random.default_rng(0).integers(0, 256, (30, 3, 32, 32)).astype(np.uint8)

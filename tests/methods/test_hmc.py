@@ -46,10 +46,11 @@ def test_hmc_reaches_the_posterior_of_a_linear_network():
     assert posterior.ess > 500
 
 
-def test_sghmc_reaches_the_posterior_of_a_linear_network():
-    """Full batches and small steps; what the steps add is a few percent."""
+@pytest.mark.parametrize(("metric", "step"), [("fisher", 1e-2), ("prior", 1e-4)])
+def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
+    """Full batches and small steps; what the steps add is a few percent. The prior is a hundred times as wide."""
     target, mean, deviation = linear()
-    method = SGHMC(n_chains=200, n_cycles=1, step=1e-2, batch_size=N, n_epochs=1500, n_kept=4000)
+    method = SGHMC(n_chains=200, n_cycles=1, metric=metric, step=step, batch_size=N, n_epochs=1500, n_kept=4000)
     theta = method.fit(target, seed=0).posterior.theta
     assert ((theta.mean(0) - mean).abs() < 5 * deviation / 200**0.5).all()
     assert torch.allclose(theta.std(0), deviation, rtol=0.1)
@@ -218,7 +219,16 @@ def test_one_chain_is_refused_before_anything_is_trained():
         HMCMethod(n_chains=1)
 
 
-@pytest.mark.parametrize("setting", [{"friction": 0.0}, {"exploration": 1.0}, {"step": -1.0}, {"n_cycles": 0}])
+def test_in_the_metric_of_the_prior_steps_are_as_wide_as_the_prior():
+    target, mean, _ = linear()
+    wide = replace(target, prior=GaussianPrior(7.0))
+    found = SGHMC(n_cycles=1, exploration=0.0, metric="prior", step=1e-9, batch_size=N, n_epochs=1)
+    assert torch.allclose(found.walk(wide, mean[None], seed=0).sigma, torch.full((4,), 7.0).double())
+
+
+@pytest.mark.parametrize(
+    "setting", [{"friction": 0.0}, {"exploration": 1.0}, {"step": -1.0}, {"n_cycles": 0}, {"metric": "hessian"}]
+)
 def test_impossible_settings_of_sghmc_are_refused(setting):
     with pytest.raises(InputError):
         replace(SGHMC(), **setting)

@@ -5,6 +5,7 @@ from pmcnet.bnn.banded import BandedConv2d
 from pmcnet.bnn.chain_posterior import ChainPosterior
 from pmcnet.bnn.classes import Bernoulli, Categorical
 from pmcnet.bnn.curvature import GaussNewtonTarget
+from pmcnet.bnn.lengths import at_prior_length
 from pmcnet.bnn.likelihoods import (
     Gaussian,
     GeneralisedGaussian,
@@ -54,4 +55,5 @@ __all__ = [
     "ResNet20FRN",
     "ScaleMixturePrior",
     "WideConv2d",
+    "at_prior_length",
 ]

@@ -21,7 +21,7 @@ class WideConv2d(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, n_in, H, W) -> (N, n_out, H, W)."""
-        n_joined = joined(x.shape[-1], self.out_channels)
+        n_joined = joined(x.shape[-1], max(self.in_channels, self.out_channels))
         if n_joined == 1 or not (x.is_cuda and torch.is_autocast_enabled("cuda")):
             return super().forward(x)
         out = wide(x, self.weight, n_joined)

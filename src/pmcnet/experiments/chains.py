@@ -8,16 +8,19 @@ import torch
 from torch import Tensor
 
 from pmcnet import ais
+from pmcnet.bnn import ModuleNetwork, at_prior_length
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.scoring import since
 from pmcnet.experiments.study import Study, said
 from pmcnet.methods.rounding import decisive
+from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sghmc import REASON, SGHMC
 from pmcnet.methods.training_state import TrainingState
 from pmcnet.runs.curves import Record, finite
 
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _MOST_EPOCHS = 1 << 20
+_LAST_STEP = 0.02  # of a cycle, in the first one's
 _KEY = "chains"
 
 
@@ -133,8 +136,8 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
 def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
     """Steps on mini-batches, draws after the epochs of the walk: record and averaged probabilities.
 
-    The step stays as it is: where it rises suddenly, as between two cycles, by scales that were felt with small steps,
-    chains are thrown out of their networks.
+    In the metric of the Fisher information the step should stay as it is: where it rises suddenly, as between two
+    cycles, by scales that were felt with small steps, chains are thrown out of their networks.
 
     Args:
         study: what is sampled.
@@ -142,20 +145,26 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         seconds: what they have taken.
     """
     log, settings, target = Log(study, seconds), study.settings, study.target
+    cycle = settings.cycle_epochs or _MOST_EPOCHS
+    n_cycles = max(1, _MOST_EPOCHS // cycle)
     method = SGHMC(
-        n_cycles=1,
+        n_cycles=n_cycles,
         exploration=0.0,
-        heating=0.5 * settings.walk_epochs / _MOST_EPOCHS,
-        last_step=1.0,
+        heating=0.5 * settings.walk_epochs / (n_cycles * cycle),
+        last_step=_LAST_STEP if settings.cycle_epochs else 1.0,
         step=settings.walk_step,
+        metric=settings.metric,
+        friction=settings.friction,
         batch_size=settings.walk_batch,
-        n_epochs=_MOST_EPOCHS,
+        n_epochs=n_cycles * cycle,
     )
+    assert isinstance(target.network, ModuleNetwork)
+    start = at_prior_length(target.network, start, prior_scale(target))
 
     def after(state: TrainingState) -> None:
-        theta, n_after = state.tensors["theta"], state.epoch - settings.walk_epochs
+        theta = state.tensors["theta"]
         line: Record = {"epoch": state.epoch}
-        if n_after >= 0 and n_after % settings.drawn_every == 0:
+        if settings.draws_at(state.epoch):
             log.drawn(theta)
             with torch.no_grad():
                 new = {"log_density": target.log_density(theta)[None], "monitors": target.monitor(theta)[None].double()}

@@ -33,9 +33,12 @@ class Settings:
         sampler: "hmc": after a walk on mini-batches, trajectories on all images with a Metropolis test; or "sghmc":
             mini-batches throughout, an approximation.
         walk_epochs: of the walk, in which there are no draws; noise grows over half of them.
-        walk_step: its first step; that of "sghmc" stays.
+        walk_step: its first step.
+        metric: of the steps of "sghmc".
+        friction: likewise.
+        cycle_epochs: over which the step of "sghmc" falls before it is the first again; 0: it stays.
         walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows cancel their noise.
-        drawn_every: epochs from one draw of "sghmc" to the next.
+        drawn_every: epochs from one draw of "sghmc" to the next; in cycles only in the last quarter, up to the end.
         n_warmup: trajectories that tune themselves and are thrown away.
         max_leapfrog: longest trajectory.
         budget: seconds in all, those of the start and the warm-up included.
@@ -59,6 +62,9 @@ class Settings:
     sampler: Literal["hmc", "sghmc"] = "hmc"
     walk_epochs: int = 240
     walk_step: float = 1e-3
+    metric: Literal["fisher", "prior"] = "fisher"
+    friction: float = 0.1
+    cycle_epochs: int = 0
     walk_batch: int = 4500
     drawn_every: int = 5
     n_warmup: int = 10
@@ -79,7 +85,17 @@ class Settings:
         sizes = replace(self, n_chains=2, n_epochs=1, batch_size=25, walk_epochs=2, walk_batch=25, n_warmup=2)
         sizes = replace(sizes, max_leapfrog=2, budget=4.0, marks=(), limits=(50, 10, 20))
         sizes = replace(sizes, rival_epochs=1, light_draws=2, light_steps=1)
+        sizes = replace(sizes, cycle_epochs=min(2, self.cycle_epochs), drawn_every=1)
         return replace(sizes, compiled=False, memory=1 << 31, precision="float32")
+
+    def draws_at(self, epoch: int) -> bool:
+        """Whether the networks of "sghmc" after so many epochs count."""
+        if epoch < self.walk_epochs:
+            return False
+        if self.cycle_epochs == 0:
+            return (epoch - self.walk_epochs) % self.drawn_every == 0
+        left = -epoch % self.cycle_epochs
+        return 4 * left < self.cycle_epochs and left % self.drawn_every == 0
 
     @property
     def adam(self) -> Restarts:

@@ -2,18 +2,20 @@
 
     v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
 
-with friction a and step h. C is diagonal, the inverse of the curvature that mini-batches show: F = (N / n) E[g_batch^2]
-is the empirical Fisher information, and the prior adds its own; the mean is over chains and recent batches. Where rows
-count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. Gradients
-of mini-batches have noise of their own, which is not taken off: independent batches would heat chains by about
-h N / (2 a n), and those of one epoch, which share no rows, by less. Within a cycle h falls by a cosine. In its first
-part chains look for a mode, by steps of the gradient over its root mean square and without noise; draws are kept after.
+with friction a and step h. C is diagonal. With the metric "fisher" it is the inverse of the curvature that mini-batches
+show: F = (N / n) E[g_batch^2] is the empirical Fisher information, and the prior adds its own; the mean is over chains
+and recent batches. Where rows count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior"
+it is the prior's variance: parameters that are known well only as long as others stay, such as the scales of
+normalisation layers, are then not left behind, and steps have to be smaller. Gradients of mini-batches have noise of
+their own, which is not taken off: independent batches would heat chains by about h N / (2 a n), and those of one epoch,
+which share no rows, by less. Within a cycle h falls by a cosine. In its first part chains look for a mode, by steps of
+the gradient over its root mean square and without noise; draws are kept after.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -51,7 +53,8 @@ class SGHMC(Trained):
     Args:
         n_chains: chains, run as one batch.
         n_cycles: times that the step falls; each cycle may find another mode.
-        step: h at the beginning of a cycle, in units of the curvature.
+        step: h at the beginning of a cycle, in units of the metric.
+        metric: C, "fisher" or "prior".
         learning_rate: step of the search for a mode, likewise.
         friction: a.
         exploration: share of a cycle that looks for a mode.
@@ -67,6 +70,7 @@ class SGHMC(Trained):
     n_chains: int = 4
     n_cycles: int = 4
     step: float = 3e-3
+    metric: Literal["fisher", "prior"] = "fisher"
     learning_rate: float = 1e-2
     friction: float = 0.1
     exploration: float = 0.5
@@ -81,6 +85,8 @@ class SGHMC(Trained):
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_cycles, self.batch_size, self.n_epochs, self.n_kept) < 1:
             raise InputError("n_chains, n_cycles, batch_size, n_epochs and n_kept must be at least 1.")
+        if self.metric not in ("fisher", "prior"):
+            raise InputError(f'metric must be "fisher" or "prior"; got {self.metric!r}.')
         check_rate("step", self.step)
         check_rate("learning_rate", self.learning_rate)
         if not 0 < self.friction <= 1:
@@ -161,7 +167,7 @@ class SGHMC(Trained):
                 height, noisy = self._height(done)
                 velocity *= 1 - self.friction
                 if noisy:
-                    scale = height * self.step * (once * share * square + prior).reciprocal()  # h C, (D,)
+                    scale = height * self.step / self._curvature(once * share * square, prior)  # h C, (D,)
                     temperature = min(1.0, done / self.heating) if self.heating else 1.0
                     spread = (2 * self.friction * temperature * scale).sqrt()
                     velocity.addcmul_(gradient, scale).addcmul_(noise, spread)
@@ -177,7 +183,12 @@ class SGHMC(Trained):
                 watch.judge(theta)
             watch.done({**parts, "draws": draws[:n_drawn]})
         share = len(target.x) / min(self.batch_size, len(target.x))
-        return Walked(theta, (once * share * square + prior).rsqrt(), draws[:n_drawn], tuple(watch.history))
+        sigma = self._curvature(once * share * square, prior).rsqrt()
+        return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history))
+
+    def _curvature(self, information: Tensor, prior: Tensor) -> Tensor:
+        """1 / C (D,) of the Fisher information and the prior's own."""
+        return prior if self.metric == "prior" else information + prior
 
     def _height(self, done: float) -> tuple[float, bool]:
         """The share of the first step when this share of all steps is done, and whether noise is added."""

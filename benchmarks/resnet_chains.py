@@ -1,0 +1,156 @@
+"""Which steps bring chains of ResNet-20 on CIFAR10 furthest in a few minutes of one GPU?
+
+Chains start at one network and see the same mini-batches, each with its own settings, given as
+metric:count:rate:friction:temperature. Count is how often labels count; the rate h N / (a n) is how far a chain
+diffuses in an epoch, in units of its metric's variances. With --cycle the step falls by a cosine within so many epochs,
+again and again. Prints and writes, for each chain: the log-likelihood of the training images, summed over an epoch's
+batches; the accuracy of its network on test images; accuracy and NLL of its own average, of draws in the last quarter
+of each cycle, or every second epoch from --first on.
+
+    python benchmarks/resnet_chains.py --seconds 300 --chains prior:1:.01:.1:1 fisher:1:.1:.1:1 --json chains.json
+"""
+
+import argparse
+import json
+import math
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pmcnet.bnn import ModuleNetwork, at_prior_length
+from pmcnet.experiments import EXPERIMENTS
+from pmcnet.experiments.posterior import made
+from pmcnet.experiments.study import Settings, Study
+from pmcnet.methods.sae import prior_scale
+from pmcnet.methods.training import batches
+
+FORGET = 0.998
+LAST = 0.02  # of a cycle's first step
+
+
+@dataclass
+class Chains:
+    """Networks (P, D) with velocities, and settings (P, 1)."""
+
+    theta: Tensor
+    in_prior: Tensor
+    count: Tensor
+    rate: Tensor
+    friction: Tensor
+    temperature: Tensor
+
+    @classmethod
+    def of(cls, texts: list[str], study: Study, start: Tensor) -> "Chains":
+        """As the texts say, all from one network (1, D)."""
+        rows = [text.split(":") for text in texts]
+        network = study.target.network
+        assert isinstance(network, ModuleNetwork)
+        theta = at_prior_length(network, start, prior_scale(study.target)).repeat(len(rows), 1)
+        numbers = torch.tensor([[float(value) for value in row[1:]] for row in rows], device=start.device)
+        in_prior = torch.tensor([row[0] == "prior" for row in rows], device=start.device)
+        return cls(theta, in_prior[:, None], *(column[:, None] for column in numbers.T))
+
+    def run(self, study: Study, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+        """Epochs until the time is over, a line for each."""
+        target, begun, history = study.target, time.monotonic(), []
+        share, prior = len(target.x) / arguments.batch, prior_scale(target).square().reciprocal()
+        velocity, square = torch.zeros_like(self.theta), torch.zeros_like(self.theta)
+        total, n_draws, n_steps = torch.zeros(1, dtype=torch.float64, device=self.theta.device), 0, 0
+        source = torch.Generator(self.theta.device).manual_seed(0)
+        while time.monotonic() - begun < arguments.seconds:
+            value = torch.zeros(len(self.theta), dtype=torch.float64, device=self.theta.device)
+            for batch in batches(target, arguments.batch, seed=0, epoch=len(history)):
+                found = target.batch_likelihood_and_score(self.theta, batch)
+                value += found.value
+                square.lerp_(found.score.square(), max(1 - FORGET, 1 / (n_steps + 1)))
+                curvature = torch.where(self.in_prior, prior, self.count * share * square + prior)
+                epoch = n_steps / share
+                within = epoch % arguments.cycle / arguments.cycle if arguments.cycle else 0.0
+                height = LAST + 0.5 * (1 - LAST) * (1 + math.cos(math.pi * within))
+                scale = height * self.rate * self.friction / share / curvature  # h C
+                warmth = self.temperature * min(1.0, epoch / arguments.heating)
+                gradient = self.count * share * found.score - prior * self.theta
+                noise = torch.randn(self.theta.shape, device=self.theta.device, generator=source)
+                velocity.mul_(1 - self.friction).addcmul_(gradient, scale)
+                velocity.addcmul_((2 * self.friction * warmth * scale).sqrt(), noise)
+                self.theta += velocity
+                n_steps += 1
+            line: dict[str, Any] = {"epoch": len(history) + 1, "seconds": time.monotonic() - begun}
+            line["log_likelihood"] = value.tolist()
+            if len(history) % 2 == 1:
+                drawn = probabilities(study, self.theta)
+                line["accuracy"], _ = scores(drawn, study.label)
+                if draws_at(len(history) + 1, arguments):
+                    total, n_draws = total + drawn, n_draws + 1
+                    line["average"], line["average_nll"] = scores(total / n_draws, study.label)
+                print(json.dumps(line), flush=True)
+            history.append(line)
+        return history
+
+
+def draws_at(epoch: int, arguments: argparse.Namespace) -> bool:
+    """Whether draws after so many epochs count."""
+    if not arguments.cycle:
+        return bool(epoch >= arguments.first)
+    return bool(epoch >= arguments.cycle and 4 * (-epoch % arguments.cycle) < arguments.cycle)
+
+
+def probabilities(study: Study, theta: Tensor) -> Tensor:
+    """Of the test images' classes (P, N, C)."""
+    target = study.target
+    with torch.no_grad():
+        parts = [target.likelihood.mean(target.network(theta, rows)) for rows in study.problem.test[0].split(2000)]
+    return torch.cat(parts, dim=1).double()
+
+
+def scores(probability: Tensor, label: Tensor) -> tuple[list[float], list[float]]:
+    """Accuracy and NLL of each (P, N, C)."""
+    right = (probability.argmax(-1) == label).double().mean(-1)
+    chosen = probability.gather(-1, label[None, :, None].expand(len(probability), -1, 1))[..., 0]
+    return right.tolist(), (-chosen.clamp_min(1e-300).log().mean(-1)).tolist()
+
+
+def settings(device: torch.device, n_epochs: int, limits: tuple[int, int, int] | None) -> Settings:
+    """Those of the experiment, with its own training of the start."""
+    found = EXPERIMENTS["cifar10-posterior"].settings
+    assert isinstance(found, Settings)
+    found = replace(found, n_epochs=n_epochs, limits=limits)
+    return found if device.type == "cuda" else replace(found, precision="float32", compiled=False)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--chains", nargs="+", default=["prior:1:.01:.1:1", "fisher:1:.1:.1:1"])
+    parser.add_argument("--seconds", type=float, default=300.0, help="of the chains, with compiling")
+    parser.add_argument("--batch", type=int, default=500)
+    parser.add_argument("--start-epochs", type=int, default=25)
+    parser.add_argument("--heating", type=float, default=8.0, help="epochs over which noise grows")
+    parser.add_argument("--cycle", type=int, default=0)
+    parser.add_argument("--first", type=int, default=20)
+    parser.add_argument("--device", type=torch.device, default=torch.device("cuda"))
+    parser.add_argument("--limits", type=int, nargs=3, help="images at most, to try it")
+    parser.add_argument("--json", type=Path)
+    arguments = parser.parse_args()
+    limits = tuple(arguments.limits) if arguments.limits else None
+    known = settings(arguments.device, arguments.start_epochs, limits)
+    study = made("cifar10-posterior", settings=known, device=arguments.device, say=print)
+    begun = time.monotonic()
+    start = known.adam(study.target, 1, seed=0)
+    found: dict[str, Any] = {"chains": arguments.chains, "batch": arguments.batch, "cycle": arguments.cycle}
+    found["start"] = {"seconds": time.monotonic() - begun, "epochs": arguments.start_epochs}
+    found["start"]["accuracy"] = scores(probabilities(study, start), study.label)[0][0]
+    print(found, flush=True)
+    found["history"] = Chains.of(arguments.chains, study, start).run(study, arguments)
+    if arguments.device.type == "cuda":
+        found["device"] = torch.cuda.get_device_name()
+    if arguments.json:
+        arguments.json.write_text(json.dumps(found) + "\n")
+
+
+if __name__ == "__main__":
+    main()
