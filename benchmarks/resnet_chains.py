@@ -21,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pmcnet import metrics
 from pmcnet.bnn import ModuleNetwork, at_prior_length
 from pmcnet.experiments import EXPERIMENTS
 from pmcnet.experiments.posterior import made
@@ -34,7 +35,7 @@ LAST = 0.02  # of a cycle's first step
 
 @dataclass
 class Chains:
-    """Networks (P, D) with velocities, and settings (P, 1)."""
+    """Networks (P, D), and the settings of each (P, 1)."""
 
     theta: Tensor
     in_prior: Tensor
@@ -83,43 +84,33 @@ class Chains:
             line["log_likelihood"] = value.tolist()
             if len(history) % 2 == 1:
                 drawn = probabilities(study, self.theta)
-                line["accuracy"], _ = scores(drawn, study.label)
-                if draws_at(len(history) + 1, arguments):
+                line["accuracy"] = metrics.accuracy(drawn, study.label).tolist()
+                if study.settings.draws_at(len(history) + 1):
                     total, n_draws = total + drawn, n_draws + 1
-                    line["average"], line["average_nll"] = scores(total / n_draws, study.label)
+                    line["average"] = metrics.accuracy(total / n_draws, study.label).tolist()
+                    line["average_nll"] = metrics.nll(total / n_draws, study.label).tolist()
                 print(json.dumps(line), flush=True)
             history.append(line)
         return history
 
 
-def draws_at(epoch: int, arguments: argparse.Namespace) -> bool:
-    """Whether draws after so many epochs count."""
-    if not arguments.cycle:
-        return bool(epoch >= arguments.first)
-    return bool(epoch >= arguments.cycle and 4 * (-epoch % arguments.cycle) < arguments.cycle)
-
-
 def probabilities(study: Study, theta: Tensor) -> Tensor:
-    """Of the test images' classes (P, N, C)."""
+    """Of the test images' classes (P, N, C); a network that diverged knows nothing of them."""
     target = study.target
     with torch.no_grad():
         parts = [target.likelihood.mean(target.network(theta, rows)) for rows in study.problem.test[0].split(2000)]
-    return torch.cat(parts, dim=1).double()
+    found = torch.cat(parts, dim=1).double()
+    return found.nan_to_num(1 / found.shape[-1])
 
 
-def scores(probability: Tensor, label: Tensor) -> tuple[list[float], list[float]]:
-    """Accuracy and NLL of each (P, N, C)."""
-    right = (probability.argmax(-1) == label).double().mean(-1)
-    chosen = probability.gather(-1, label[None, :, None].expand(len(probability), -1, 1))[..., 0]
-    return right.tolist(), (-chosen.clamp_min(1e-300).log().mean(-1)).tolist()
-
-
-def settings(device: torch.device, n_epochs: int, limits: tuple[int, int, int] | None) -> Settings:
-    """Those of the experiment, with its own training of the start."""
+def settings(arguments: argparse.Namespace) -> Settings:
+    """Those of the experiment, but for the training of the start and when draws count."""
     found = EXPERIMENTS["cifar10-posterior"].settings
     assert isinstance(found, Settings)
-    found = replace(found, n_epochs=n_epochs, limits=limits)
-    return found if device.type == "cuda" else replace(found, precision="float32", compiled=False)
+    limits = tuple(arguments.limits) if arguments.limits else None
+    found = replace(found, n_epochs=arguments.start_epochs, limits=limits, cycle_epochs=arguments.cycle)
+    found = replace(found, walk_epochs=arguments.cycle or arguments.first, drawn_every=2)
+    return found if arguments.device.type == "cuda" else replace(found, precision="float32", compiled=False)
 
 
 def main() -> None:
@@ -130,20 +121,19 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=500)
     parser.add_argument("--start-epochs", type=int, default=25)
     parser.add_argument("--heating", type=float, default=8.0, help="epochs over which noise grows")
-    parser.add_argument("--cycle", type=int, default=0)
-    parser.add_argument("--first", type=int, default=20)
+    parser.add_argument("--cycle", type=int, default=0, help="epochs, an even number; 0: steps stay")
+    parser.add_argument("--first", type=int, default=20, help="epoch of the first draw without cycles, an even number")
     parser.add_argument("--device", type=torch.device, default=torch.device("cuda"))
     parser.add_argument("--limits", type=int, nargs=3, help="images at most, to try it")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    limits = tuple(arguments.limits) if arguments.limits else None
-    known = settings(arguments.device, arguments.start_epochs, limits)
+    known = settings(arguments)
     study = made("cifar10-posterior", settings=known, device=arguments.device, say=print)
     begun = time.monotonic()
     start = known.adam(study.target, 1, seed=0)
     found: dict[str, Any] = {"chains": arguments.chains, "batch": arguments.batch, "cycle": arguments.cycle}
     found["start"] = {"seconds": time.monotonic() - begun, "epochs": arguments.start_epochs}
-    found["start"]["accuracy"] = scores(probabilities(study, start), study.label)[0][0]
+    found["start"]["accuracy"] = float(metrics.accuracy(probabilities(study, start)[0], study.label))
     print(found, flush=True)
     found["history"] = Chains.of(arguments.chains, study, start).run(study, arguments)
     if arguments.device.type == "cuda":

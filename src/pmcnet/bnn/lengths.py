@@ -23,7 +23,7 @@ def at_prior_length(network: ModuleNetwork, theta: Tensor, scale: Tensor) -> Ten
     found, expected = network.layout.unflatten(theta), network.layout.unflatten(scale.square())  # views
     for name, layer in network.module.named_modules():
         if isinstance(layer, nn.Sequential) and [type(part) for part in layer.children()][1:2] == [FilterResponseNorm]:
-            own = [key for key in (f"{name}.0.weight".lstrip("."), f"{name}.0.bias".lstrip(".")) if key in found]
+            own = [key for key in (f"{name}.0.{kind}".lstrip(".") for kind in ("weight", "bias")) if key in found]
             filters = [found[key].reshape(*found[key].shape[:2], -1) for key in own]  # (P, O, n), views
             length = torch.cat(filters, dim=2).norm(dim=2)  # (P, O)
             wanted = torch.cat([expected[key].reshape(length.shape[1], -1) for key in own], dim=1).sum(1).sqrt()  # (O,)
