@@ -108,8 +108,8 @@ def settings(arguments: argparse.Namespace) -> Settings:
     found = EXPERIMENTS["cifar10-posterior"].settings
     assert isinstance(found, Settings)
     limits = tuple(arguments.limits) if arguments.limits else None
-    found = replace(found, n_epochs=arguments.start_epochs, limits=limits, cycle_epochs=arguments.cycle)
-    found = replace(found, walk_epochs=arguments.cycle or arguments.first, drawn_every=2)
+    found = replace(found, n_epochs=arguments.start_epochs, batch_size=arguments.batch, limits=limits)
+    found = replace(found, cycle_epochs=arguments.cycle, walk_epochs=arguments.cycle or arguments.first, drawn_every=2)
     return found if arguments.device.type == "cuda" else replace(found, precision="float32", compiled=False)
 
 

@@ -16,6 +16,13 @@ import click
 @click.option("--device", default="cpu", show_default=True, help="Where to run: cpu, cuda, cuda:1, ...")
 @click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over.")
 @click.option("--budget", help="Of the experiments with chains: time in all, e.g. 10min; earlier calls count.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of the experiments with chains; 0 where it is left out.")
+@click.option(
+    "--join",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    multiple=True,
+    help="Run nothing, put runs of an experiment with chains together: their OUT, each with --join.",
+)
 @click.option("--fresh", is_flag=True, help="Delete the checkpoints of this experiment first and begin anew.")
 def reproduce(
     name: str | None,
@@ -25,6 +32,8 @@ def reproduce(
     device: str,
     n_seeds: int | None,
     budget: str | None,
+    seed: int | None,
+    join: tuple[Path, ...],
     fresh: bool,
 ) -> None:
     """Reproduce one of the paper's tables with its figures.
@@ -42,17 +51,29 @@ def reproduce(
             click.echo(f"{key:18} {experiment.description}")
         return
     folder = out / "checkpoints" / "quick" if quick else out / "checkpoints"
+    if join:
+        unlike = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--fresh": fresh or None}
+        if given := [option for option, value in unlike.items() if value is not None]:
+            raise click.UsageError(f"--join runs nothing; leave {', '.join(given)} out.")
+        kept = [each / folder.relative_to(out) for each in join]
+        _finish(experiments.join(name, kept, device=device, say=_say, folder=out), name, out)
+        return
     if name in experiments.EXPERIMENTS:
         _resume(name, folder, fresh)
     try:
         seconds = seconds_of(budget) if budget is not None else None
         record = experiments.reproduce(
-            name, quick=quick, device=device, n_seeds=n_seeds, say=_say, folder=folder, budget=seconds
+            name, quick=quick, device=device, n_seeds=n_seeds, say=_say, folder=folder, budget=seconds, seed=seed
         )
     except KeyboardInterrupt:
         if not _kept(name, folder):
             raise
         raise RunInterrupted(f"interrupted. The same command goes on from {folder}.") from None
+    _finish(record, name, out)
+
+
+def _finish(record: dict[str, Any], name: str, out: Path) -> None:
+    """Write and show."""
     files = _write(record, name, out)
     _show(record)
     for file in files:

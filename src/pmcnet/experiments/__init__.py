@@ -1,15 +1,15 @@
 """The paper's experiments by name: each runs ours and returns plain data with the paper's numbers beside it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from pmcnet.errors import InputError
-from pmcnet.experiments import control, deep, posterior, shallow
+from pmcnet.experiments import control, deep, joining, posterior, shallow
 from pmcnet.experiments.deep_settings import Settings as DeepSettings
 from pmcnet.experiments.scoring import Say
 from pmcnet.experiments.study import Settings as StudySettings
@@ -44,15 +44,15 @@ CIFAR10_POSTERIOR = StudySettings(
     prior_variance=0.2,
     label_count=1.0,
     n_epochs=25,
-    batch_size=500,
+    batch_size=250,
     sampler="sghmc",
     metric="prior",
-    friction=0.05,
-    cycle_epochs=50,
-    walk_epochs=50,
-    walk_step=3e-5,
-    walk_batch=1000,
-    drawn_every=4,
+    friction=0.02,
+    cycle_epochs=20,
+    walk_epochs=60,
+    walk_step=1e-5,
+    walk_batch=250,
+    drawn_every=2,
     marks=(),
     light_steps=2,
     precision="bf16",
@@ -89,6 +89,7 @@ def reproduce(
     n_seeds: int | None = None,
     folder: Path | None = None,
     budget: float | None = None,
+    seed: int | None = None,
 ) -> Record:
     """Run one experiment.
 
@@ -100,21 +101,42 @@ def reproduce(
         n_seeds: repetitions, if other than the default.
         folder: where the large experiments keep checkpoints, to go on from when they were interrupted.
         budget: seconds of an experiment with chains, those of earlier calls included.
+        seed: of an experiment with chains.
     """
-    if name not in EXPERIMENTS:
-        raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}.")
-    experiment = EXPERIMENTS[name]
+    experiment = _named(name)
     settings = experiment.settings.quick() if quick else experiment.settings
-    if n_seeds is not None and isinstance(settings, StudySettings):
-        raise InputError(f"{name} has one seed; leave --seeds out.")
-    if n_seeds is not None:
+    if isinstance(settings, StudySettings):
+        if n_seeds is not None:
+            raise InputError(f"{name} has one seed; --seed says which, and --join puts runs with several together.")
+        chosen: dict[str, Any] = {"budget": budget, "seed": seed}
+        settings = replace(settings, **{key: value for key, value in chosen.items() if value is not None})
+    elif budget is not None or seed is not None:
+        raise InputError(f"{name} takes no budget and no seed; the experiments named *-posterior do.")
+    elif n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
-    if budget is not None:
-        if not isinstance(settings, StudySettings):
-            raise InputError(f"{name} has no budget; the experiments named *-posterior have.")
-        settings = replace(settings, budget=budget)
     kept = {"folder": folder} if isinstance(settings, DeepSettings | StudySettings) else {}
     return experiment.run(settings=settings, device=_device(device), say=say, **kept)
+
+
+def join(name: str, folders: Sequence[Path], *, device: str, say: Say, folder: Path | None = None) -> Record:
+    """Runs of an experiment with chains as one, which have different seeds.
+
+    Args:
+        name: a key of `EXPERIMENTS`.
+        folders: those that `reproduce` was given.
+        device: where to score.
+        say: told a line at a time.
+        folder: where to keep the averaged probabilities.
+    """
+    if not isinstance(_named(name).settings, StudySettings):
+        raise InputError(f"runs of {name} cannot be joined; those of experiments named *-posterior can.")
+    return joining.joined(name, folders, device=_device(device), say=say, folder=folder)
+
+
+def _named(name: str) -> Experiment:
+    if name not in EXPERIMENTS:
+        raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}.")
+    return EXPERIMENTS[name]
 
 
 def _device(name: str) -> torch.device:

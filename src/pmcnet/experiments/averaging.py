@@ -1,5 +1,6 @@
 """The averaged prediction of many networks, added up draw by draw, so that none needs to be kept."""
 
+from collections.abc import Mapping
 from typing import NamedTuple, Self
 
 import torch
@@ -27,14 +28,21 @@ class Average(NamedTuple):
         zeros = torch.zeros(n_rows, n_classes, dtype=torch.float64, device=device)
         return cls(zeros, zeros[:, 0].clone(), zeros.new_zeros(()), zeros.new_zeros(()))
 
+    @classmethod
+    def of(cls, tensors: Mapping[str, Tensor]) -> Self:
+        """As it was kept, among other tensors."""
+        return cls(*(tensors[name] for name in cls._fields))
+
+    def merged(self, other: "Average") -> "Average":
+        """With the networks of another average on the same rows."""
+        return Average(*(ours + theirs for ours, theirs in zip(self, other, strict=True)))
+
     def plus(self, draws: Tensor, label: Tensor) -> "Average":
         """With more networks: probabilities (P, N, C), the first rows of these classes."""
         draws = draws.double()
         right = (draws[:, : len(label)].argmax(-1) == label).double().mean(-1).sum()
         entropy = -torch.special.xlogy(draws, draws).sum(-1).sum(0)
-        return Average(
-            self.probability + draws.sum(0), self.entropy + entropy, self.n_right + right, self.n + len(draws)
-        )
+        return self.merged(Average(draws.sum(0), entropy, right, self.n.new_tensor(len(draws))))
 
     @property
     def mean(self) -> Tensor:

@@ -21,7 +21,7 @@ from pmcnet.runs.curves import Record, finite
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _MOST_EPOCHS = 1 << 20
 _LAST_STEP = 0.02  # of a cycle, in the first one's
-_KEY = "chains"
+KEY = "chains"
 
 
 class _SpentError(Exception):
@@ -45,10 +45,10 @@ class Log:
 
     def __post_init__(self) -> None:
         stages, device = self.study.stages, self.study.device
-        self.record = stages.record(_KEY) or {"seconds": self.before, "history": [], "marks": {}}
+        self.record = stages.record(KEY) or {"seconds": self.before, "history": [], "marks": {}}
         self.tensors = stages.tensors("draws", device)
-        parts = [self.tensors.pop(name, None) for name in Average._fields]
-        self.average = self.study.nothing() if parts[0] is None else Average(*parts)  # type: ignore[arg-type]
+        self.average = Average.of(self.tensors) if self.tensors else self.study.nothing()
+        self.tensors = {name: part for name, part in self.tensors.items() if name not in Average._fields}
         self._scores = self.study.scores(self.average) if self.average.n > 0 else None
         self.before, self._begun = float(self.record["seconds"]), time.monotonic()
         self._saved = self._begun
@@ -73,17 +73,21 @@ class Log:
             if self.record["seconds"] >= mark and str(mark) not in self.record["marks"] and scores:
                 self.record["marks"][str(mark)] = scores
         if self.spent or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS:
-            self.study.stages.keep_state(_KEY, state)
+            self.study.stages.keep_state(KEY, state)
             self.study.stages.keep_tensors("draws", self.average._asdict() | self.tensors)
-            self.study.stages.keep_record(_KEY, self.record)
+            self.study.stages.keep_record(KEY, self.record)
             self._saved = time.monotonic()
 
     def finished(self, result: ais.ChainResult, **known: Any) -> Record:
         """The record with diagnostics and scores."""
-        known |= {"rhat": result.rhat, "ess": result.ess, "drift": result.drift}
-        known |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
-        plain = {name: finite(value) if isinstance(value, float) else value for name, value in known.items()}
-        return self.record | {"verdict": list(result.verdict)} | plain | {"scores": self._scores}
+        return self.record | diagnosed(result) | known | {"scores": self._scores}
+
+
+def diagnosed(result: ais.ChainResult) -> Record:
+    """Verdict, R-hat, ESS, drift and disagreement as plain data."""
+    found = {"rhat": result.rhat, "ess": result.ess, "drift": result.drift}
+    found |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
+    return {"verdict": list(result.verdict)} | {name: finite(value) for name, value in found.items()}
 
 
 def begun(study: Study) -> tuple[Tensor, Record]:
@@ -92,10 +96,11 @@ def begun(study: Study) -> tuple[Tensor, Record]:
     known, found = stages.record("start"), stages.tensors("start", study.device)
     if known is None or not found:
         start = time.monotonic()
-        theta = settings.adam(study.target, settings.n_chains, seed=0)
+        theta = settings.adam(study.target, settings.n_chains, seed=settings.seed)
         seconds = since(start, study.device)
-        known = {"seconds": seconds, "scores": study.scores(study.added(study.nothing(), theta))}
-        stages.keep_tensors("start", {"theta": theta})
+        average = study.added(study.nothing(), theta)
+        known = {"seconds": seconds, "scores": study.scores(average)}
+        stages.keep_tensors("start", {"theta": theta} | average._asdict())
         stages.keep_record("start", known)
         found = {"theta": theta}
         study.told(f"{settings.n_chains} networks trained in {seconds:.1f} s: {said(known['scores'])}")
@@ -120,9 +125,9 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         adapt_scale=False,
         keep=False,
     )
-    state = study.stages.state(_KEY, study.device)
+    state = study.stages.state(KEY, study.device)
     if not isinstance(state, ais.ChainState):
-        state = sampler.init(path, theta, seed=0, sigma=sigma)
+        state = sampler.init(path, theta, seed=settings.seed, sigma=sigma)
     while not log.spent:
         state, line = sampler.step(state, path)
         if not line.warming:
@@ -130,7 +135,7 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         text = f"log pi {line.log_density:.0f}, acceptance {line.acceptance:.2f}, {line.n_leapfrog} steps"
         log.step(line._asdict(), text, state)
     result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True)
-    return log.finished(result, energy_error=error), log.average.mean
+    return log.finished(result, energy_error=finite(error)), log.average.mean
 
 
 def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
@@ -175,16 +180,15 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         if log.spent:
             raise _SpentError
 
-    state = study.stages.state(_KEY, study.device)
+    state = study.stages.state(KEY, study.device)
     assert not isinstance(state, ais.ChainState | ais.PMCState | ais.AnnealedState)
     try:
         if not log.spent:
-            method.walk(target, start, seed=0, state=state, observers=[after], keep=False)
+            method.walk(target, start, seed=settings.seed, state=state, observers=[after], keep=False)
     except _SpentError:
         pass
     result = ais.ChainResult(start[:0], log.tensors["log_density"], log.tensors["monitors"], (), True)
-    found = log.finished(result)
-    return found | {"verdict": ["doubtful", REASON]}, log.average.mean
+    return log.finished(result, verdict=["doubtful", REASON]), log.average.mean
 
 
 def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
@@ -196,7 +200,7 @@ def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
         method = SGHMC.from_modes(
             step=settings.walk_step, batch_size=settings.walk_batch, n_epochs=settings.walk_epochs
         )
-        walk = method.walk(study.target, start, seed=0, keep=False)
+        walk = method.walk(study.target, start, seed=settings.seed, keep=False)
         known = {"seconds": since(begun, study.device)}
         found = {"theta": walk.theta, "sigma": walk.sigma}
         stages.keep_tensors("walk", found)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from pmcnet.ais.tiling import free_memory
 from pmcnet.experiments import chains, deep_problems, rivals
@@ -18,13 +19,14 @@ from pmcnet.experiments.stages import Stages
 from pmcnet.experiments.study import Settings, Study
 from pmcnet.runs.curves import Record
 
-_SAMPLERS = {"hmc": ("Hamiltonian chains", chains.hmc), "sghmc": ("SGHMC chains, approximate", chains.sghmc)}
+SAMPLERS = {"hmc": ("Hamiltonian chains", chains.hmc), "sghmc": ("SGHMC chains, approximate", chains.sghmc)}
 _LABELS = {
     "sgld": "SGLD",
     "mc-dropout": "MC dropout",
     "pmcnet-light": "PMCnet-light, exact weights",
     "pmcnet-light, equal weights": "PMCnet-light, equal weights",
 }
+ENSEMBLE = "ensemble, same time"
 _COLUMNS = ("accuracy", "nll", "ece", "auroc_entropy", "auroc_information")
 _MAY_CHANGE = ("budget", "marks", "rivals")  # between calls that go on with each other
 
@@ -41,21 +43,19 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
     """
     study = made(name, settings=settings, device=device, say=say, folder=folder)
     start, begun = chains.begun(study)
-    label, sample = _SAMPLERS[settings.sampler]
+    label, sample = SAMPLERS[settings.sampler]
     sampled, probability = sample(study, start, begun["seconds"])
-    if folder is not None:  # in the order of the test set
-        few = probability[: len(study.label)].half().cpu().numpy()
-        np.savez_compressed(folder / f"{name}-probability.npz", probability=few)
+    if folder is not None:
+        keep_probability(folder, study, probability)
     rows = {"starting networks": begun}
     if settings.rivals:
         more = rivals.ensemble(study, start, begun["seconds"])
-        rows |= _with_marks("ensemble, same time", more)
-        rows |= {_LABELS[key]: record for key, record in rivals.others(study, start).items()}
+        rows |= _with_marks(ENSEMBLE, more) | labelled(rivals.others(study, start))
     rows |= _with_marks(label, sampled)
     return {
         "experiment": name,
         "settings": asdict(settings) | {"device": device.type},
-        "table": _table(name, rows, settings.label_count),
+        "table": table(study, rows),
         "rows": rows,
         "figures": {},
     }
@@ -70,8 +70,7 @@ def made(name: str, *, settings: Settings, device: torch.device, say: Say, folde
     if problem.outliers is None and deep_problems.has_outliers(name):
         say(f"{name}: without crops of SVHN in the data folder, how well outliers are told apart is not measured")
     fixed = {key: value for key, value in asdict(settings).items() if key not in _MAY_CHANGE}
-    n_outliers = 0 if problem.outliers is None else len(problem.outliers)
-    stages = Stages(folder, name, fixed | {"device": device.type, "n_outliers": n_outliers})
+    stages = Stages(folder, name, fixed | {"device": device.type, "n_outliers": problem.n_outliers})
     return Study(problem, problem.target(settings.prior_variance), settings, stages, say)
 
 
@@ -81,7 +80,19 @@ def _with_marks(label: str, record: Record) -> dict[str, Record]:
     return early | {label: record}
 
 
-def _table(name: str, scored: dict[str, Record], label_count: float) -> Record:
+def labelled(others: dict[str, Record]) -> dict[str, Record]:
+    """Records by the names that tables have for methods."""
+    return {_LABELS[key]: record for key, record in others.items()}
+
+
+def keep_probability(folder: Path, study: Study, probability: Tensor) -> None:
+    """The averaged probabilities of the test rows, in their order, as a file."""
+    few = probability[: len(study.label)].half().cpu().numpy()
+    np.savez_compressed(folder / f"{study.problem.name}-probability.npz", probability=few)
+
+
+def table(study: Study, scored: dict[str, Record]) -> Record:
+    """What is known of each, in rows."""
     columns = [column for column in _COLUMNS if column in next(iter(scored.values()))["scores"]]
     rows = []
     for label, record in scored.items():
@@ -90,6 +101,6 @@ def _table(name: str, scored: dict[str, Record], label_count: float) -> Record:
         note = f"{scores['n_networks']} networks, one of them {scores['single_accuracy']:.4f}"
         rows.append({"label": label, "cells": cells, "note": note})
     caption = "Averaged predictions. Images were not changed at random for any of them."
-    if label_count != 1:
-        caption += f" Each label counts {label_count:g} times, for all."
-    return {"title": name, "columns": columns, "rows": rows, "caption": caption}
+    if (count := study.settings.label_count) != 1:
+        caption += f" Each label counts {count:g} times, for all."
+    return {"title": study.problem.name, "columns": columns, "rows": rows, "caption": caption}

@@ -39,6 +39,11 @@ class Problem(NamedTuple):
     outliers: Tensor | None = None
     label_count: float = 1.0
 
+    @property
+    def n_outliers(self) -> int:
+        """How many there are."""
+        return 0 if self.outliers is None else len(self.outliers)
+
     def held_out(self) -> "Problem":
         """With validation rows: its own or, where there are none, the last tenth of the training rows."""
         if self.validation is not None and len(self.validation[1]):

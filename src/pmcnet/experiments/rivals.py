@@ -8,11 +8,13 @@ from pmcnet.bnn import ParticlePosterior
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.deep_baselines import trained
 from pmcnet.experiments.scoring import since
+from pmcnet.experiments.stages import Stages
 from pmcnet.experiments.study import Study, said
 from pmcnet.runs.curves import Record
 
 ENSEMBLE_SEED = 1000
 OTHERS = ("sgld", "mc-dropout")
+_LIGHT = "pmcnet-light"
 
 
 def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
@@ -27,11 +29,11 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
     record: Record = stages.record("ensemble") or {
         "seconds": seconds,
         "round_seconds": seconds,  # the last one's, which tells whether another fits: the first also compiles
-        "seed": ENSEMBLE_SEED,
+        "seed": ENSEMBLE_SEED * (1 + settings.seed),
         "marks": {},
     }
     parts = stages.tensors("ensemble", study.device)
-    average = Average(**parts) if parts else study.added(study.nothing(), start)
+    average = Average.of(parts) if parts else study.added(study.nothing(), start)
     while record["seconds"] + record["round_seconds"] <= settings.budget:
         for mark in settings.marks:
             if record["seconds"] + record["round_seconds"] > mark and str(mark) not in record["marks"]:
@@ -58,10 +60,16 @@ def others(study: Study, start: Tensor) -> dict[str, Record]:
     return found | _light(study, start)
 
 
+def known(stages: Stages) -> dict[str, Record]:
+    """What `others` has found and kept."""
+    kept = {method: stages.record(method) for method in OTHERS} | (stages.record(_LIGHT) or {})
+    return {name: record for name, record in kept.items() if record is not None}
+
+
 def _trained(study: Study, method: str) -> Record:
     if (known := study.stages.record(method)) is not None:
         return dict(known)
-    (posterior, *_), record = trained(method, study.problem, study.settings.others, seed=0)
+    (posterior, *_), record = trained(method, study.problem, study.settings.others, seed=study.settings.seed)
     record["scores"] = _scored(study, posterior)
     study.told(f"{method}: {said(record['scores'])}, {record['choice']}")
     study.stages.keep_record(method, record)
@@ -69,21 +77,21 @@ def _trained(study: Study, method: str) -> Record:
 
 
 def _light(study: Study, start: Tensor) -> dict[str, Record]:
-    if (known := study.stages.record("pmcnet-light")) is not None:
+    if (known := study.stages.record(_LIGHT)) is not None:
         return dict(known)
     settings = study.settings.others
     n_batches = max(1, len(study.problem.train[0]) // settings.batch_rows)
     target = study.problem.target(settings.prior_std**2, n_batches=n_batches)
     begun = time.monotonic()
-    posterior = settings.method(start).fit(target, seed=0).posterior
+    posterior = settings.method(start).fit(target, seed=study.settings.seed).posterior
     seconds = since(begun, study.device)
     found: dict[str, Record] = {
-        "pmcnet-light": {"seconds": seconds, "ess": posterior.ess, "scores": _scored(study, posterior)},
+        _LIGHT: {"seconds": seconds, "ess": posterior.ess, "scores": _scored(study, posterior)},
         "pmcnet-light, equal weights": {"seconds": seconds, "scores": _scored(study, posterior.equally_weighted())},
     }
     for name, record in found.items():
         study.told(f"{name}: {said(record['scores'])}")
-    study.stages.keep_record("pmcnet-light", found)
+    study.stages.keep_record(_LIGHT, found)
     return found
 
 

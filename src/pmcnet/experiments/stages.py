@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import torch
 from safetensors.torch import save
@@ -27,17 +27,25 @@ class Stages:
     """
 
     def __init__(self, folder: Path | None, name: str, settings: dict[str, Any]) -> None:
-        self._folder, self._name = folder, name
+        self._folder, self._name, self.settings = folder, name, settings
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)
-        plain, place = json.loads(json.dumps(settings)), self._path("settings.json")
-        if place.exists() and json.loads(place.read_text()) != plain:
+        self.settings, place = json.loads(json.dumps(settings)), self._path("settings.json")
+        if place.exists() and json.loads(place.read_text()) != self.settings:
             raise InputError(
                 f"{folder} holds a run of {name} with other settings. Use another folder, or delete its {name}-*: "
                 "`pmcnet reproduce` does with --fresh."
             )
-        write_json(place, plain)
+        write_json(place, self.settings)
+
+    @classmethod
+    def of(cls, folder: Path, name: str) -> Self:
+        """Those of a run that was begun there."""
+        place = folder / f"{name}-settings.json"
+        if not place.exists():
+            raise InputError(f"{folder} holds no run of {name}.")
+        return cls(folder, name, json.loads(place.read_text()))
 
     def state(self, key: str, device: torch.device) -> AnyState | None:
         """The state of a sampler or a training that was kept last."""

@@ -24,6 +24,7 @@ class Settings:
     """How the experiments run.
 
     Args:
+        seed: of the chains and all networks beside them; runs with several can be joined.
         n_chains: P.
         prior_variance: of every parameter.
         label_count: how often each label counts; see `Problem`.
@@ -53,6 +54,7 @@ class Settings:
         limits: at most so many training, validation and test images.
     """
 
+    seed: int = 0
     n_chains: int = 20
     prior_variance: float = 0.03
     label_count: float = 4.0

@@ -1,0 +1,102 @@
+"""Runs of one study with different seeds as one: more chains, from several GPUs, calls or days."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pmcnet import ais
+from pmcnet.errors import InputError
+from pmcnet.experiments import chains, posterior, rivals
+from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.scoring import Say
+from pmcnet.experiments.stages import Stages
+from pmcnet.experiments.study import Settings, Study, said
+from pmcnet.methods.sghmc import REASON
+from pmcnet.runs.curves import Record
+
+_MAY_DIFFER = ("seed", "device")
+
+
+def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say, folder: Path | None = None) -> Record:
+    """The record of all chains of all runs, every draw counted once.
+
+    Args:
+        name: a key of `deep_problems.POSTERIORS`.
+        folders: with the checkpoints of runs that have the same settings and different seeds.
+        device: where to score.
+        say: told a line at a time.
+        folder: where to keep the averaged probabilities.
+    """
+    runs = [Stages.of(one, name) for one in folders]
+    _check(runs, folders)
+    study = posterior.made(name, settings=_settings(runs[0].settings), device=device, say=say)
+    before, now = runs[0].settings["n_outliers"], study.problem.n_outliers
+    if now != before:
+        raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
+    label, _ = posterior.SAMPLERS[study.settings.sampler]
+    average = _average(study, runs, "draws")
+    rows = {"starting networks": _row(study, runs, "start", _average(study, runs, "start"))}
+    if all(run.record("ensemble") for run in runs):
+        rows[posterior.ENSEMBLE] = _row(study, runs, "ensemble", _average(study, runs, "ensemble"))
+    rows |= posterior.labelled(next(filter(None, map(rivals.known, runs)), {}))
+    found = chains.diagnosed(_result(study, runs)) | _row(study, runs, chains.KEY, average)
+    rows[label] = found if study.settings.sampler == "hmc" else found | {"verdict": ["doubtful", REASON]}
+    study.told(f"{len(runs)} runs joined, {said(found['scores'])}")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        posterior.keep_probability(folder, study, average.mean)
+    seeds = [run.settings["seed"] for run in runs]
+    return {
+        "experiment": name,
+        "settings": asdict(study.settings) | {"seed": seeds, "device": device.type},
+        "table": posterior.table(study, rows),
+        "rows": rows,
+        "figures": {},
+    }
+
+
+def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
+    """Refuse runs without draws, of different posteriors, or of the same chains."""
+    seeds = [run.settings["seed"] for run in runs]
+    if len(set(seeds)) < len(seeds):
+        raise InputError(f"runs are joined that have seeds of their own; these have {', '.join(map(str, seeds))}.")
+    for run, one in zip(runs, folders, strict=True):
+        kept = run.tensors("draws", torch.device("cpu"))
+        if not kept or Average.of(kept).n == 0:
+            raise InputError(f"the run in {one} has no draws yet.")
+        others = [key for key, value in runs[0].settings.items() if run.settings.get(key) != value]
+        if others := [key for key in others if key not in _MAY_DIFFER]:
+            raise InputError(f"the run in {one} differs from that in {folders[0]} in {', '.join(others)}.")
+
+
+def _settings(plain: dict[str, Any]) -> Settings:
+    """As they were before they were written."""
+    known: dict[str, Any] = {field.name: plain[field.name] for field in fields(Settings) if field.name in plain}
+    return Settings(**known | {"limits": known["limits"] and tuple(known["limits"])})
+
+
+def _average(study: Study, runs: list[Stages], key: str) -> Average:
+    return reduce(Average.merged, (Average.of(run.tensors(key, study.device)) for run in runs))
+
+
+def _row(study: Study, runs: list[Stages], key: str, average: Average) -> Record:
+    """Scores, and the seconds of each run, which may have been one after another or side by side."""
+    return {"seconds": [run.record(key)["seconds"] for run in runs], "scores": study.scores(average)}
+
+
+def _result(study: Study, runs: list[Stages]) -> ais.ChainResult:
+    """All chains side by side, with as many of the last draws as each has."""
+    if study.settings.sampler == "hmc":
+        states = [run.state(chains.KEY, study.device) for run in runs]
+        parts = [(state.log_density, state.monitors) for state in states if isinstance(state, ais.ChainState)]
+    else:
+        kept = [run.tensors("draws", study.device) for run in runs]
+        parts = [(tensors["log_density"], tensors["monitors"]) for tensors in kept]
+    n = min(len(density) for density, _ in parts)
+    density = torch.cat([part[len(part) - n :] for part, _ in parts], dim=1)
+    monitors = torch.cat([part[len(part) - n :] for _, part in parts], dim=1)
+    return ais.ChainResult(density.new_empty(0), density, monitors, (), True)
