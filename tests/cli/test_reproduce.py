@@ -149,11 +149,12 @@ def test_quick_run_is_not_in_the_way_of_a_full_one(little, tmp_path):
 
 def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: None)
-    name, options = "mnist-c-posterior", ("--budget", "0.01s")
+    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3")
     for seed in ("1", "2"):
         result = reproduced(name, tmp_path / seed, "--seed", seed, *options)
         assert result.exit_code == 0, result.output
-        assert json.loads((tmp_path / seed / f"{name}.json").read_text())["settings"]["seed"] == int(seed)
+        settings = json.loads((tmp_path / seed / f"{name}.json").read_text())["settings"]
+        assert (settings["seed"], settings["n_chains"]) == (int(seed), 3)
     folders = ("--join", str(tmp_path / "1"), "--join", str(tmp_path / "2"))
     result = reproduced(name, tmp_path / "both", *folders)
     assert result.exit_code == 0, result.output
@@ -162,4 +163,4 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     assert "SGHMC chains, approximate" in result.stdout
     result = reproduced(name, tmp_path / "both", *folders, *options)
     assert result.exit_code == 2
-    assert "--join runs nothing; leave --budget out" in result.output
+    assert "--join runs nothing; leave --budget, --chains out" in result.output

@@ -193,7 +193,11 @@ def test_resnet_of_posterior_studies_has_all_rows_and_no_batch_statistics(monkey
 
 
 def test_budget_and_seeds_are_refused_where_they_mean_nothing():
-    with pytest.raises(InputError, match="takes no budget"):
+    with pytest.raises(InputError, match="naval has no chains"):
         reproduce("naval", quick=True, device="cpu", say=print, budget=3.0)
+    with pytest.raises(InputError, match="naval has no chains"):
+        reproduce("naval", quick=True, device="cpu", say=print, seed=0)
+    with pytest.raises(InputError, match="naval has no chains"):
+        reproduce("naval", quick=True, device="cpu", say=print, n_chains=2)
     with pytest.raises(InputError, match="has one seed"):
         reproduce("mnist-c-posterior", quick=True, device="cpu", say=print, n_seeds=2)

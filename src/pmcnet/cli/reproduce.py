@@ -17,6 +17,7 @@ import click
 @click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over.")
 @click.option("--budget", help="Of the experiments with chains: time in all, e.g. 10min; earlier calls count.")
 @click.option("--seed", type=click.IntRange(min=0), help="Of the experiments with chains; 0 where it is left out.")
+@click.option("--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has.")
 @click.option(
     "--join",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
@@ -33,6 +34,7 @@ def reproduce(
     n_seeds: int | None,
     budget: str | None,
     seed: int | None,
+    n_chains: int | None,
     join: tuple[Path, ...],
     fresh: bool,
 ) -> None:
@@ -52,7 +54,13 @@ def reproduce(
         return
     folder = out / "checkpoints" / "quick" if quick else out / "checkpoints"
     if join:
-        unlike = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--fresh": fresh or None}
+        unlike = {
+            "--seeds": n_seeds,
+            "--budget": budget,
+            "--seed": seed,
+            "--chains": n_chains,
+            "--fresh": fresh or None,
+        }
         if given := [option for option, value in unlike.items() if value is not None]:
             raise click.UsageError(f"--join runs nothing; leave {', '.join(given)} out.")
         kept = [each / folder.relative_to(out) for each in join]
@@ -63,7 +71,15 @@ def reproduce(
     try:
         seconds = seconds_of(budget) if budget is not None else None
         record = experiments.reproduce(
-            name, quick=quick, device=device, n_seeds=n_seeds, say=_say, folder=folder, budget=seconds, seed=seed
+            name,
+            quick=quick,
+            device=device,
+            n_seeds=n_seeds,
+            say=_say,
+            folder=folder,
+            budget=seconds,
+            seed=seed,
+            n_chains=n_chains,
         )
     except KeyboardInterrupt:
         if not _kept(name, folder):

@@ -48,7 +48,7 @@ CIFAR10_POSTERIOR = StudySettings(
     sampler="sghmc",
     metric="prior",
     friction=0.02,
-    cycle_epochs=20,
+    cycle_epochs=30,
     walk_epochs=60,
     walk_step=1e-5,
     walk_batch=250,
@@ -90,6 +90,7 @@ def reproduce(
     folder: Path | None = None,
     budget: float | None = None,
     seed: int | None = None,
+    n_chains: int | None = None,
 ) -> Record:
     """Run one experiment.
 
@@ -102,16 +103,17 @@ def reproduce(
         folder: where the large experiments keep checkpoints, to go on from when they were interrupted.
         budget: seconds of an experiment with chains, those of earlier calls included.
         seed: of an experiment with chains.
+        n_chains: how many it has, if other than the default.
     """
     experiment = _named(name)
     settings = experiment.settings.quick() if quick else experiment.settings
     if isinstance(settings, StudySettings):
         if n_seeds is not None:
             raise InputError(f"{name} has one seed; --seed says which, and --join puts runs with several together.")
-        chosen: dict[str, Any] = {"budget": budget, "seed": seed}
+        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains}
         settings = replace(settings, **{key: value for key, value in chosen.items() if value is not None})
-    elif budget is not None or seed is not None:
-        raise InputError(f"{name} takes no budget and no seed; the experiments named *-posterior do.")
+    elif any(option is not None for option in (budget, seed, n_chains)):
+        raise InputError(f"{name} has no chains, their budget or seed; the experiments named *-posterior have.")
     elif n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
     kept = {"folder": folder} if isinstance(settings, DeepSettings | StudySettings) else {}
