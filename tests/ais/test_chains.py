@@ -137,6 +137,36 @@ def test_chains_that_predict_differently_are_doubtful():
     assert apart.disagreement[1] > 10 * level.disagreement[1]
 
 
+def test_chains_that_stand_still_apart_are_doubtful():
+    """R-hat of what never changes within chains is infinite, not unknown."""
+    mixed = torch.randn(8, 20, 2, generator=torch.Generator().manual_seed(0)).double()
+    stuck = (torch.arange(20) < 10).double().expand(8, 20)[..., None]
+    apart = ChainResult(mixed, mixed[..., 0], torch.cat([stuck, mixed], dim=-1), (), True)
+    assert replace(apart, monitors=mixed).rhat < 1.05
+    assert apart.rhat == math.inf
+    assert apart.verdict.status == "doubtful"
+
+
+def test_a_log_density_that_is_not_a_number_is_no_rest():
+    level = drifting(0.0)
+    lost = replace(level, log_density=torch.where(torch.arange(8) == 3, math.nan, level.log_density))
+    assert lost.drift == math.inf
+    assert lost.verdict.status == "doubtful"
+
+
+def test_acceptance_is_that_of_all_trajectories_when_a_run_goes_on():
+    states = []
+    path, state = started(SHORT)
+    whole = SHORT.run(path, state, observers=[lambda state, _: states.append(state)])
+    counted = [line.acceptance for line in whole.history if not line.warming]
+    assert whole.acceptance == pytest.approx(sum(counted) / len(counted))
+    for state in (states[SHORT.n_warmup], states[-1]):
+        assert SHORT.run(path, state).acceptance == whole.acceptance
+    rejecting = replace(drifting(0.0), acceptance=0.17)
+    assert rejecting.verdict.status == "doubtful"
+    assert "17%" in rejecting.verdict.reason
+
+
 def test_too_few_draws_are_degenerate():
     level = drifting(0.0)
     few = ChainResult(level.theta[:3], level.log_density[:3], level.monitors[:3], (), False)

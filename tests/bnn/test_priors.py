@@ -100,8 +100,8 @@ def test_mixture_is_finite_where_the_narrow_density_underflows():
     prior = ScaleMixturePrior.of(1.0, 1e-20)
     theta = torch.tensor([[0.0, 1e-21, 1e-3, 1.0, -30.0]])
     layout = MLP((4, 1)).layout
-    expected = mixture(1.0, 1e-20, 0.5).log_prob(theta.double()).sum(-1).float()
-    torch.testing.assert_close(prior.log_prob(theta, layout), expected)
+    expected = mixture(1.0, 1e-20, 0.5).log_prob(theta.double()).sum(-1)
+    torch.testing.assert_close(prior.log_prob(theta, layout), expected, rtol=1e-6, atol=1e-6)
     torch.testing.assert_close(prior.score(theta, layout)[:, 2:], -theta[:, 2:])
     assert prior.score(theta, layout)[0, 1] == pytest.approx(-1e19, rel=1e-5)
 
@@ -112,3 +112,13 @@ def test_bad_mixtures_are_refused(name, value):
         replace(ScaleMixturePrior(), **{name: value})
     with pytest.raises(InputError, match="narrow must be a positive finite number"):
         ScaleMixturePrior.of(1.0, -1.0)
+    with pytest.raises(InputError, match=r"share must lie strictly between 0 and 1; got 1\.5"):
+        ScaleMixturePrior.of(1.0, 0.1, share=1.5)
+
+
+@pytest.mark.parametrize("prior", [GaussianPrior(0.3), LaplacePrior(0.3), ScaleMixturePrior(0.3)])
+def test_priors_of_millions_are_not_rounded_to_nats(prior):
+    layout = MLP((2999, 1000, 1)).layout  # 3 001 001 parameters
+    theta = 0.3 * torch.randn(3, layout.dim, generator=torch.Generator().manual_seed(0))
+    wrong = prior.log_prob(theta, layout) - prior.log_prob(theta.double(), layout)
+    assert float(wrong.max() - wrong.min()) < 0.01

@@ -165,14 +165,56 @@ def images(kind=ModuleNetwork):
 
 def test_rounding_is_measured_and_kept_below_a_tenth_of_a_nat():
     theta = 0.3 * torch.randn(4, images().dim, generator=torch.Generator().manual_seed(1))
-    path, error = decisive(images(), theta)
+    path = decisive(images(), theta)
+    error = path.arithmetic.error
     assert path._exact is None
     assert error < 1e-2
     rough = images(Rough)
-    path, error = decisive(rough, theta)
+    path = decisive(rough, theta)
+    error = path.arithmetic.error
     assert not isinstance((path._exact or path.target).network, Rough)
     assert error <= MOST_ERROR
     assert float((rough.log_likelihood(theta) - images().log_likelihood(theta)).abs().max()) > MOST_ERROR
+
+
+class Coarse(Rough):
+    """Outputs in steps of 1/48: whether that is fine enough depends on where it is measured."""
+
+    def __call__(self, theta, x):
+        return ModuleNetwork.__call__(self, theta, x).mul(48).round().div(48)
+
+
+def test_arithmetic_is_that_of_the_start_when_a_run_goes_on():
+    target, states = images(Coarse), []
+    method = HMCMethod(
+        n_chains=4,
+        sampler=ais.HMCPopulation(n_warmup=2, n_draws=3, max_leapfrog=3),
+        start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)),
+    )
+    whole = method.fit(target, seed=0, observers=[lambda state, _: states.append(state)]).posterior
+    for state in states[:-1]:
+        again = method.fit(target, seed=0, state=state).posterior
+        assert torch.equal(again.theta, whole.theta)
+        assert again.energy_error == whole.energy_error
+    kinds = {decisive(target, state.points.theta).arithmetic.deciding for state in states}
+    assert kinds != {states[0].arithmetic.deciding}  # measured elsewhere it would be another
+
+
+def test_scales_that_are_not_to_adapt_stay():
+    target, _, _ = linear()
+    sampler = ais.HMCPopulation(n_warmup=6, n_draws=2, adapt_scale=False)
+    scales = []
+    HMCMethod(n_chains=4, sampler=sampler, start=START).fit(
+        target, seed=1, observers=[lambda state, _: scales.append(state.sigma)]
+    )
+    assert all(torch.equal(scale, scales[0]) for scale in scales)
+
+
+def test_chains_without_a_walk_do_not_go_on_from_one():
+    target, mean, _ = linear()
+    state = TrainingState({"theta": mean.repeat(4, 1)}, 1, 1, "walk")
+    with pytest.raises(InputError, match="without a walk"):
+        HMCMethod(n_chains=4, start=START).fit(target, seed=1, state=state)
 
 
 class RoughGradient(ModuleNetwork):
@@ -190,15 +232,17 @@ def test_gradients_are_in_arithmetic_that_keeps_to_the_energy():
     theta = 0.3 * torch.randn(2, images().dim, generator=torch.Generator().manual_seed(1))
     sigma = torch.full((images().dim,), 0.003)
     fine = images()
-    path, error = decisive(fine, theta, sigma)
+    path = decisive(fine, theta, sigma)
+    error = path.arithmetic.error
     assert path.target is fine
     assert error < MOST_ERROR
     rough = images(RoughGradient)
-    path, error = decisive(rough, theta, sigma)
+    path = decisive(rough, theta, sigma)
+    error = path.arithmetic.error
     assert not isinstance(path.target.network, RoughGradient)
     assert path._exact is rough  # whose values are as good
     assert error < MOST_ERROR
-    path, _ = decisive(rough, theta)  # no scales, no measurement
+    path = decisive(rough, theta)  # no scales, no measurement
     assert not isinstance(path.target.network, RoughGradient)
 
 

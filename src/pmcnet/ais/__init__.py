@@ -18,7 +18,7 @@ from pmcnet.ais.cost import Forecast, forecast
 from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
 from pmcnet.ais.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
 from pmcnet.ais.moves import HMC, MALA, Move
-from pmcnet.ais.path import Path, Tempered
+from pmcnet.ais.path import Arithmetic, Path, Tempered
 from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
 from pmcnet.ais.preconditioners import Geometric, Preconditioner, Score, Spread
 from pmcnet.ais.proposals import Proposals
@@ -47,6 +47,7 @@ __all__ = [
     "AnnealedRecord",
     "AnnealedResult",
     "AnnealedState",
+    "Arithmetic",
     "Bridge",
     "ChainRecord",
     "ChainResult",

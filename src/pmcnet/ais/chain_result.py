@@ -45,7 +45,8 @@ class ChainResult:
     """Draws of P chains.
 
     `theta` (K, P, D) are the draws, none where they were not kept; `log_density` (K, P) is log pi there, `monitors`
-    (K, P, S) what they predict for a few rows, or the coordinates; `finished` says whether all trajectories were made.
+    (K, P, S) what they predict for a few rows, or the coordinates; `finished` says whether all trajectories were made,
+    `acceptance` how many of those whose draws count were accepted on average, with those before a run was continued.
     """
 
     theta: Tensor
@@ -53,6 +54,7 @@ class ChainResult:
     monitors: Tensor
     history: tuple[ChainRecord, ...]
     finished: bool
+    acceptance: float = 1.0
 
     @property
     def samples(self) -> WeightedSamples:
@@ -72,9 +74,9 @@ class ChainResult:
 
     @cached_property
     def drift(self) -> float:
-        """Log pi of the last third of the draws less that of the first, in standard errors over chains."""
+        """Log pi of the last third of the draws less that of the first, in standard errors; infinite where unknown."""
         n = len(self.log_density) // 3
-        if n == 0:
+        if n == 0 or not self.log_density.isfinite().all():
             return math.inf
         change = self.log_density[-n:].mean(0) - self.log_density[:n].mean(0)  # (P,)
         error = float(change.std()) / math.sqrt(len(change))
@@ -91,19 +93,13 @@ class ChainResult:
         return float(within), float(between)
 
     @property
-    def acceptance(self) -> float:
-        """Mean acceptance of the trajectories whose draws count."""
-        counted = [line.acceptance for line in self.history if not line.warming]
-        return sum(counted) / len(counted) if counted else 0.0
-
-    @property
     def verdict(self) -> Verdict:
         """Whether the draws can stand for the target, and why."""
         if len(self.log_density) < 4:
             return Verdict(
                 "degenerate", f"there are {len(self.log_density)} draws of each chain, too few to judge. {MORE}"
             )
-        if self.history and not self.acceptance > MIN_ACCEPTANCE:
+        if not self.acceptance > MIN_ACCEPTANCE:
             return Verdict("doubtful", f"only {self.acceptance:.0%} of the trajectories were accepted. {MORE}")
         if abs(self.drift) > MAX_DRIFT:
             moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
@@ -128,5 +124,6 @@ class ChainResult:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             found = getattr(array_stats, name)(varying, chain_axis=1, draw_axis=2)
-        finite = [float(value) for value in np.ravel(found) if math.isfinite(value)]
-        return choose(finite) if finite else unknown
+        # Infinite where chains stand still, each elsewhere; not a number where nothing can be said.
+        known = [float(value) for value in np.ravel(found) if not math.isnan(value)]
+        return choose(known) if known else unknown

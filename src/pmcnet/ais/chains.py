@@ -28,7 +28,7 @@ from pmcnet.ais.mixing import (
     solve_step,
 )
 from pmcnet.ais.moves import HMC, Kernel, Moved, gaussian_step
-from pmcnet.ais.path import Path, Points
+from pmcnet.ais.path import Arithmetic, Path, Points
 from pmcnet.ais.scale import Diagonal
 from pmcnet.errors import InputError, TargetError
 
@@ -39,6 +39,7 @@ SMALLEST_STEP = 0.7
 _FORGET = 1 / 3  # share of the warm-up after which the preconditioner begins anew, the chains having left their start
 _PRIOR_CURVATURES = 3.0  # squared scores that the mean over coordinates counts for
 _FLAT = 1e-20
+_STEPS = 1 << 42  # streams of trajectories, apart from those of starts and of batches
 
 
 class ChainState(NamedTuple):
@@ -47,7 +48,7 @@ class ChainState(NamedTuple):
     `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,) the mean of
     `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the last log step sizes of the
     warm-up; `kept` (K, P, D) are the draws so far, `log_density` (K, P) log pi there and `monitors` (K, P, S) what they
-    predict for a few rows.
+    predict for a few rows; `acceptance` is the mean of the trajectories since the warm-up, `arithmetic` the path's.
     """
 
     points: Points
@@ -59,6 +60,8 @@ class ChainState(NamedTuple):
     kept: Tensor
     log_density: Tensor
     monitors: Tensor
+    acceptance: float
+    arithmetic: Arithmetic
     step: int
     seed: int
 
@@ -116,18 +119,21 @@ class HMCPopulation:
             raise TargetError("log pi is not finite at every starting point. Start chains where the target has mass.")
         seed = rng.check_seed(seed)
         if sigma is None:
-            sigma = self._felt(path, points, rng.stream(seed, 0, 0, theta.device))
+            sigma = self._felt(path, points, rng.stream(seed, _STEPS, 0, theta.device))
         tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
         kept, values = theta.new_empty(0, *theta.shape), points.log_prior.new_empty(0, len(theta))
         watched = values.new_empty(0, *path.monitor(points.theta).shape)
-        return ChainState(points, sigma, torch.zeros_like(sigma), 0, tuning, 0.0, kept, values, watched, 0, seed)
+        none = torch.zeros_like(sigma)
+        return ChainState(
+            points, sigma, none, 0, tuning, 0.0, kept, values, watched, 0.0, path.arithmetic, step=0, seed=seed
+        )
 
     def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
         """One trajectory of every chain; before the first, short ones until their step size is about right."""
         start, warming = time.monotonic(), state.step < self.n_warmup
         if state.step == 0:
             state = self._piloted(state, path)
-        (source,) = rng.streams(state.seed, state.step + 1, 1, state.points.theta.device)
+        (source,) = rng.streams(state.seed, _STEPS + state.step + 1, 1, state.points.theta.device)
         noise, first, jitter, test = _randomness(source, state.points.theta)
         length = self.move.length(state.tuning.n_leapfrog, first)
         share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
@@ -141,7 +147,10 @@ class HMCPopulation:
         moved, ways = kernel.move(state.points, step, length, noise, test, unit=unit)
         record = _record(state, moved, length, warming, time.monotonic() - start)
         state = state._replace(points=moved.points, step=state.step + 1)
-        return (self._adapted(state, moved, step[:, 0], ways[0]) if warming else self._kept(state, path)), record
+        if warming:
+            return self._adapted(state, moved, step[:, 0], ways[0]), record
+        mean = state.acceptance + (record.acceptance - state.acceptance) / (state.step - self.n_warmup)
+        return self._kept(state._replace(acceptance=mean), path), record
 
     def run(
         self,
@@ -168,11 +177,11 @@ class HMCPopulation:
             if max_seconds is not None and history[-1].seconds >= max_seconds:
                 break
         finished = state.step >= self.n_steps
-        return ChainResult(state.kept, state.log_density, state.monitors, tuple(history), finished)
+        return ChainResult(state.kept, state.log_density, state.monitors, tuple(history), finished, state.acceptance)
 
     def _piloted(self, state: ChainState, path: Path) -> ChainState:
         kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog
-        _, *sources = rng.streams(state.seed, 0, 1 + MAX_PILOTS, state.points.theta.device)
+        _, *sources = rng.streams(state.seed, _STEPS, 1 + MAX_PILOTS, state.points.theta.device)
         for source in sources:
             noise, _, jitter, test = _randomness(source, state.points.theta)
             step = (state.tuning.step_size * _around(jitter)).to(noise.dtype)[:, None]  # (P, 1)

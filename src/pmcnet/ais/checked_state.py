@@ -9,7 +9,7 @@ from torch import Tensor
 from pmcnet.ais.annealing import AnnealedState
 from pmcnet.ais.chains import ChainState
 from pmcnet.ais.mixing import Tuning
-from pmcnet.ais.path import Points
+from pmcnet.ais.path import Arithmetic, Points
 from pmcnet.ais.pmc import PMCState
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.scale import Diagonal, Full
@@ -19,6 +19,8 @@ from pmcnet.rng import check_seed
 MOST_STEPS = 1 << 32
 MOST_LEAPFROG = 10_000
 """Leapfrog steps of one move; more would keep a run busy for days without a word."""
+MOST_ARITHMETIC = 2
+"""A network's own, float32 and float64."""
 _REAL = (torch.float32, torch.float64)
 
 
@@ -62,6 +64,8 @@ def _check_chains(state: ChainState) -> None:
     whole = type(state.n_seen) is int and 0 <= state.n_seen < MOST_STEPS
     _check(whole, "n_seen", "a whole number, 0 or more")
     _check_number(state.log_step, "log_step", -1e3, 1e3)
+    _check_number(state.acceptance, "acceptance", 0, 1)
+    _check_arithmetic(state.arithmetic)
     kept, values, watched = state.kept, state.log_density, state.monitors
     _check(all(isinstance(part, Tensor) for part in (kept, values, watched)), "kept and log_density", "tensors")
     n_draws, n_chains = len(values), shape[0]
@@ -72,6 +76,13 @@ def _check_chains(state: ChainState) -> None:
     _check(watched.ndim == 3 and watched.shape[:2] == values.shape, "monitors", "some numbers per draw")
     _check(bool(kept.isfinite().all() and watched.isfinite().all() and not values.isnan().any()), "kept", "finite")
     _check_tuning(state.tuning)
+
+
+def _check_arithmetic(arithmetic: Any) -> None:
+    _check(isinstance(arithmetic, Arithmetic), "arithmetic", "Arithmetic")
+    whole = all(type(value) is int and 0 <= value <= MOST_ARITHMETIC for value in arithmetic[:2])
+    _check(whole, "leading and deciding", f"whole numbers from 0 to {MOST_ARITHMETIC}")
+    _check(type(arithmetic.error) is float and arithmetic.error >= 0, "error", "a number, 0 or more")
 
 
 def _check_points(points: Any) -> None:

@@ -18,7 +18,7 @@ from pmcnet.ais.annealing import AnnealedState
 from pmcnet.ais.chains import ChainState
 from pmcnet.ais.checked_state import check_state
 from pmcnet.ais.mixing import Tuning
-from pmcnet.ais.path import Points
+from pmcnet.ais.path import Arithmetic, Points
 from pmcnet.ais.pmc import PMCState
 from pmcnet.ais.proposals import Proposals
 from pmcnet.ais.scale import Diagonal, Full
@@ -32,7 +32,8 @@ State = AnnealedState | PMCState | ChainState
 FORMAT = "pmcnet-state-1"
 _GARBLED = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError)
 _TYPES: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (AnnealedState, PMCState, ChainState, Points, Tuning, Proposals, Full, Diagonal)
+    kind.__name__: kind
+    for kind in (AnnealedState, PMCState, ChainState, Arithmetic, Points, Tuning, Proposals, Full, Diagonal)
 }
 
 

@@ -75,6 +75,20 @@ class Points(NamedTuple):
         return Points(*parts)
 
 
+class Arithmetic(NamedTuple):
+    """Which arithmetic leads trajectories and which decides, counted from the cheapest by who chose them.
+
+    `error` is what rounding adds to the energy difference of a trajectory, in nats.
+    """
+
+    leading: int = 0
+    deciding: int = 0
+    error: float = 0.0
+
+
+ONE_ARITHMETIC = Arithmetic()
+
+
 class Path:
     """The path of a target, evaluated in chunks that fit its memory, and on a CPU also near its cache.
 
@@ -86,10 +100,18 @@ class Path:
         exact: the same target in more accurate arithmetic, for the values that decide whether a move is accepted;
             gradients that are a little off cost acceptance and nothing else.
         recorded: whether to record; large networks, whose operations take longer than their launch, need not.
+        arithmetic: how the two were chosen, so that a run that is continued has the same.
     """
 
-    def __init__(self, target: Tempered, *, exact: Tempered | None = None, recorded: bool = True) -> None:
-        self.target, self._exact, self._records = target, exact, recorded
+    def __init__(
+        self,
+        target: Tempered,
+        *,
+        exact: Tempered | None = None,
+        recorded: bool = True,
+        arithmetic: Arithmetic = ONE_ARITHMETIC,
+    ) -> None:
+        self.target, self._exact, self._records, self.arithmetic = target, exact, recorded, arithmetic
         self._recorded: Recorded | None = None
 
     @property

@@ -52,8 +52,13 @@ class Prior(Protocol):
         ...
 
 
+def _total(terms: Tensor) -> Tensor:
+    """Their sum in float64: of millions in float32, rounding is a matter of nats."""
+    return terms.sum(-1, dtype=torch.float64)
+
+
 def _log_normal(theta: Tensor, sigma: Tensor | float, log_det: float) -> Tensor:
-    return -0.5 * (theta / sigma).square().sum(-1) - log_det - 0.5 * theta.shape[-1] * math.log(2 * math.pi)
+    return -0.5 * _total((theta / sigma).square()) - log_det - 0.5 * theta.shape[-1] * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class GaussianPrior(_Scaled):
 
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
         """|theta / sigma|^2 - D."""
-        return (theta / self.sigma).square().sum(-1) - theta.shape[-1]
+        return _total((theta / self.sigma).square()) - theta.shape[-1]
 
 
 @dataclass(frozen=True)
@@ -115,7 +120,7 @@ class LayerGaussianPrior(_Scaled):
 
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
         """|theta / scale|^2 - D."""
-        return (theta / self.scales(layout, theta)).square().sum(-1) - theta.shape[-1]
+        return _total((theta / self.scales(layout, theta)).square()) - theta.shape[-1]
 
 
 @lru_cache(maxsize=64)
@@ -136,7 +141,7 @@ class LaplacePrior(_Scaled):
 
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """-|theta|_1 / b - D log(2 b)."""
-        return -theta.abs().sum(-1) / self.scale - theta.shape[-1] * math.log(2 * self.scale)
+        return -_total(theta.abs()) / self.scale - theta.shape[-1] * math.log(2 * self.scale)
 
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
         """-sign(theta) / b."""
@@ -150,7 +155,7 @@ class LaplacePrior(_Scaled):
 
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
         """|theta|_1 / b - D."""
-        return theta.abs().sum(-1) / self.scale - theta.shape[-1]
+        return _total(theta.abs()) / self.scale - theta.shape[-1]
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,8 @@ class ScaleMixturePrior(_Scaled):
         """The mixture with these components' standard deviations."""
         _positive("wide", wide)
         _positive("narrow", narrow)
-        return cls(math.hypot(math.sqrt(share) * wide, math.sqrt(1 - share) * narrow), share, narrow / wide)
+        own = cls(1.0, share, narrow / wide)
+        return own.rescaled(wide / own.wide)
 
     @property
     def wide(self) -> float:
@@ -200,7 +206,7 @@ class ScaleMixturePrior(_Scaled):
         odds of the two and stays finite where the narrow density underflows.
         """
         wide = _log_normal(theta, self.wide, theta.shape[-1] * math.log(self.wide / self.share))
-        return wide - F.logsigmoid(self._log_odds(theta)).sum(-1)
+        return wide - _total(F.logsigmoid(self._log_odds(theta)))
 
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta / wide^2 - P(narrow | theta) (1 - ratio^2) theta / narrow^2."""
@@ -215,7 +221,7 @@ class ScaleMixturePrior(_Scaled):
 
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta . score - D, as for every density whose coordinates are in units of sigma."""
-        return -(theta * self.score(theta, layout)).sum(-1) - theta.shape[-1]
+        return -_total(theta * self.score(theta, layout)) - theta.shape[-1]
 
     def _log_odds(self, theta: Tensor) -> Tensor:
         """log P(wide | theta_i) - log P(narrow | theta_i), least where theta_i is 0."""

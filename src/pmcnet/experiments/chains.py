@@ -117,7 +117,7 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
     """
     theta, sigma, walked = _walked(study, start)
     log, settings = Log(study, seconds + walked), study.settings
-    path, error = decisive(study.target, theta, sigma)
+    path = decisive(study.target, theta, sigma)
     sampler = ais.HMCPopulation(
         n_warmup=settings.n_warmup,
         n_draws=1 << 20,
@@ -134,8 +134,8 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
             log.drawn(state.points.theta)
         text = f"log pi {line.log_density:.0f}, acceptance {line.acceptance:.2f}, {line.n_leapfrog} steps"
         log.step(line._asdict(), text, state)
-    result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True)
-    return log.finished(result, energy_error=finite(error)), log.average.mean
+    result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True, state.acceptance)
+    return log.finished(result, energy_error=finite(path.arithmetic.error)), log.average.mean
 
 
 def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:

@@ -16,7 +16,7 @@ from pmcnet.bnn import BayesianTarget, ChainPosterior
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.rounding import decisive
+from pmcnet.methods.rounding import as_before, decisive
 from pmcnet.methods.sghmc import SGHMC
 from pmcnet.methods.starts import Restarts, Start
 from pmcnet.methods.training import Progress, Rows
@@ -71,25 +71,27 @@ class HMCMethod:
             if state is None:
                 theta = self.start(target, self.n_chains, seed=seed, validation=validation, progress=progress)
             else:
-                theta = _walking(state)
+                theta = self._walking(state)
             sigma: Tensor | None = None
             if self.walk is not None:
                 theta, sigma, *_ = self.walk.walk(
                     target, theta, seed=seed, progress=progress, state=state, observers=training, stage="walk"
                 )
-            path, error = decisive(target, theta, sigma)
+            path = decisive(target, theta, sigma)
             state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
         else:
-            path, error = decisive(target, state.points.theta, None if self.walk is None else state.sigma)
-        sampler = replace(self.sampler, adapt_scale=self.walk is None)  # many batches know the scales better
+            path = as_before(target, state.arithmetic)
+        # many batches know the scales better than chains do
+        sampler = replace(self.sampler, adapt_scale=self.sampler.adapt_scale and self.walk is None)
         result = sampler.run(path, state, observers=observers, max_seconds=max_seconds)
-        return Fit(ChainPosterior.of(target, result, error), result.history)
+        return Fit(ChainPosterior.of(target, result, path.arithmetic.error), result.history)
 
-
-def _walking(state: TrainingState) -> Tensor:
-    """Where chains are on their walk (P, D)."""
-    if state.stage != "walk" or "theta" not in state.tensors:
-        raise InputError(
-            f"chains cannot go on from a state of a {state.stage}. Give one of their own, or of their walk."
-        )
-    return state.tensors["theta"]
+    def _walking(self, state: TrainingState) -> Tensor:
+        """Where chains are on their walk (P, D)."""
+        if state.stage != "walk" or "theta" not in state.tensors:
+            raise InputError(
+                f"chains cannot go on from a state of a {state.stage}. Give one of their own, or of their walk."
+            )
+        if self.walk is None:
+            raise InputError("chains without a walk on mini-batches cannot go on from a state of one.")
+        return state.tensors["theta"]

@@ -15,6 +15,7 @@ from pmcnet import ais, rng
 from pmcnet.ais.mixing import BEST_TIME
 from pmcnet.ais.moves import Kernel, gaussian_step
 from pmcnet.bnn import BayesianTarget, ModuleNetwork
+from pmcnet.errors import InputError
 
 MOST_ERROR = 0.1
 """Nats by which rounding may change the energy difference of a trajectory."""
@@ -22,11 +23,11 @@ _N_JUDGED = 4  # networks whose energies float64 judges
 _N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by whose energies gradients are judged
 
 
-def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> tuple[ais.Path, float]:
-    """A path on which rounding does not matter, and what it adds to the energy difference of a trajectory, in nats.
+def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> ais.Path:
+    """A path on which rounding does not matter.
 
     Energies and gradients are each in the cheapest arithmetic that is accurate enough: the network's own, float32 and,
-    for energies, float64.
+    for energies, float64. The path's `arithmetic` says which, and what rounding is left.
 
     Args:
         target: the posterior.
@@ -36,26 +37,43 @@ def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None)
     """
     candidates = _cheapest_first(target)
     theta = theta.detach()
-    exact, error = _energies(candidates, theta)
-    for leading in candidates if sigma is not None else candidates[-1:]:
-        decides = None if exact is leading else exact
-        path = ais.Path(leading, exact=decides, recorded=not isinstance(target.network, ModuleNetwork))
-        lead = 0.0 if sigma is None else _leading(target, path, theta, sigma)
+    deciding, error = _energies(candidates, theta)
+    if sigma is None:
+        return _path(candidates, ais.Arithmetic(len(candidates) - 1, deciding, error))
+    for leading in range(len(candidates)):
+        path = _path(candidates, ais.Arithmetic(leading, deciding))
+        lead = _leading(target, path, theta, sigma)
         if lead <= MOST_ERROR:
             break
-    return path, max(error, lead)
+    path.arithmetic = path.arithmetic._replace(error=max(error, lead))
+    return path
 
 
-def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple["BayesianTarget | _Doubled", float]:
+def as_before(target: BayesianTarget, arithmetic: ais.Arithmetic) -> ais.Path:
+    """The path that `decisive` had chosen when a run began."""
+    return _path(_cheapest_first(target), arithmetic)
+
+
+def _path(candidates: list[BayesianTarget], arithmetic: ais.Arithmetic) -> ais.Path:
+    leading, deciding = arithmetic.leading, arithmetic.deciding
+    if leading >= len(candidates) or deciding > len(candidates):
+        raise InputError("these chains were begun with a network of another arithmetic. Go on with that one.")
+    exact: BayesianTarget | _Doubled | None = None
+    if deciding != leading:
+        exact = candidates[deciding] if deciding < len(candidates) else _Doubled(_doubled(candidates[0]))
+    recorded = not isinstance(candidates[0].network, ModuleNetwork)
+    return ais.Path(candidates[leading], exact=exact, recorded=recorded, arithmetic=arithmetic)
+
+
+def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple[int, float]:
     """Whose log-likelihood is accurate enough, and the largest difference of two errors: a common one is no matter."""
-    exact = _doubled(candidates[0])
-    truth = exact.log_likelihood(theta[:_N_JUDGED].double())
-    for candidate in candidates:
+    truth = _doubled(candidates[0]).log_likelihood(theta[:_N_JUDGED].double())
+    for index, candidate in enumerate(candidates):
         wrong = candidate.log_likelihood(theta)[:_N_JUDGED] - truth  # of all, as sampling will ask for it
         error = float(wrong.max() - wrong.min())
         if error <= MOST_ERROR:
-            return candidate, error
-    return _Doubled(exact), 0.0
+            return index, error
+    return len(candidates), 0.0
 
 
 def _cheapest_first(target: BayesianTarget) -> list[BayesianTarget]:
