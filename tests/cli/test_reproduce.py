@@ -147,6 +147,17 @@ def test_quick_run_is_not_in_the_way_of_a_full_one(little, tmp_path):
     assert not list((tmp_path / "checkpoints").glob("naval-*"))
 
 
+def test_fresh_spares_experiments_whose_names_begin_alike(little, monkeypatch, tmp_path):
+    monkeypatch.setattr(experiments, "reproduce", lambda name, **_: {"figures": {}, "table": {"title": name}})
+    monkeypatch.setattr(import_module("pmcnet.cli.reproduce"), "_show", lambda record: None)
+    folder = tmp_path / "checkpoints"
+    folder.mkdir()
+    for name in ("mnist-c", "mnist-c-posterior"):
+        (folder / f"{name}-settings.json").write_text("{}")
+    assert invoke("reproduce", "mnist-c", "--fresh", "--out", str(tmp_path)).exit_code == 0
+    assert [file.name for file in folder.iterdir()] == ["mnist-c-posterior-settings.json"]
+
+
 def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: None)
     name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3")

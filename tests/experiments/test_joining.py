@@ -48,8 +48,9 @@ def test_all_draws_of_all_runs_count_once(runs, tmp_path):
     record = joined(*runs, folder=tmp_path / "both")
     json.dumps(record, allow_nan=False)
     assert record["settings"]["seed"] == [3, 4]
+    assert not {"budget", "marks", "rivals"} & record["settings"].keys()  # which may have been different
     found = record["rows"][LABEL]
-    few, many = (Stages.of(folder, NAME).tensors("draws", CPU) for folder in runs)
+    few, many = (Stages.of(folder, NAME).kept(chains.KEY, CPU).tensors for folder in runs)
     assert (int(few["n"]), int(many["n"])) == (5 * TINY.n_chains, 10 * TINY.n_chains)
     assert found["scores"]["n_networks"] == 15 * TINY.n_chains
     assert len(found["seconds"]) == 2
@@ -64,7 +65,7 @@ def test_all_draws_of_all_runs_count_once(runs, tmp_path):
 
 
 def test_seeds_give_other_networks_and_joining_averages_their_starts_too(runs):
-    first, second = (Stages.of(folder, NAME).tensors("start", CPU) for folder in runs)
+    first, second = (Stages.of(folder, NAME).kept(chains.START, CPU).tensors for folder in runs)
     assert not torch.equal(first["theta"], second["theta"])
     study = posterior.made(NAME, settings=TINY, device=CPU, say=print)
     all_of_them = study.added(study.nothing(), torch.cat([first["theta"], second["theta"]]))
@@ -75,7 +76,7 @@ def test_seeds_give_other_networks_and_joining_averages_their_starts_too(runs):
 def test_one_run_joined_with_none_is_itself(runs):
     alone = joined(runs[0])["rows"][LABEL]
     assert alone["scores"]["n_networks"] == 5 * TINY.n_chains
-    again = Average.of(Stages.of(runs[0], NAME).tensors("draws", CPU))
+    again = Average.of(Stages.of(runs[0], NAME).kept(chains.KEY, CPU).tensors)
     study = posterior.made(NAME, settings=TINY, device=CPU, say=print)
     assert alone["scores"] == study.scores(again)
 
@@ -84,12 +85,13 @@ def test_corrected_chains_are_joined_with_their_own_verdict(tmp_path):
     for seed in (0, 1):
         run(tmp_path / str(seed), seed, sampler="hmc")
     found = joined(tmp_path / "0", tmp_path / "1")["rows"]["Hamiltonian chains"]
-    states = [Stages.of(tmp_path / str(seed), NAME).state(chains.KEY, CPU) for seed in (0, 1)]
+    states = [Stages.of(tmp_path / str(seed), NAME).kept(chains.KEY, CPU).state for seed in (0, 1)]
     n = min(len(state.log_density) for state in states)
     density = torch.cat([state.log_density[-n:] for state in states], dim=1)
     assert density.shape[1] == 2 * TINY.n_chains
     monitors = torch.cat([state.monitors[-n:] for state in states], dim=1)
-    expected = ais.ChainResult(density, density, monitors, (), True)
+    accepted = sum(state.acceptance for state in states) / 2
+    expected = ais.ChainResult(density, density, monitors, (), True, accepted)
     assert found["drift"] == finite(expected.drift)
     assert found["verdict"][0] == expected.verdict.status
     assert found["scores"]["n_networks"] == sum(state.log_density.numel() for state in states)
@@ -123,7 +125,7 @@ def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
         join("naval", runs, device="cpu", say=print)
     with pytest.raises(InputError, match="no experiment is called"):
         join("mnist", runs, device="cpu", say=print)
-    (runs[1] / f"{NAME}-draws.tensors").unlink()
+    (runs[1] / f"{NAME}-chains.json").unlink()
     with pytest.raises(InputError, match="4 has no draws yet"):
         joined(*runs)
 

@@ -1,6 +1,9 @@
 """Posteriors of deep networks at tiny sizes on data made for it."""
 
+import itertools
 import json
+import os
+import signal
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +11,10 @@ import pytest
 import torch
 
 from experiments import small
-from pmcnet.errors import InputError
+from pmcnet.errors import DivergedError, InputError, RunInterrupted
 from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, posterior, reproduce, rivals
 from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.stages import Stages
 from pmcnet.experiments.study import said
 
 TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, rivals=False)
@@ -61,8 +65,10 @@ def test_outliers_are_told_apart_by_what_networks_are_unsure_of_and_disagree_abo
     assert (scores["auroc_entropy"], scores["auroc_information"]) == (1.0, 1.0)
 
 
-def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tmp_path):
-    record = run(replace(TINY, rivals=True, marks=(0.5,)), folder=tmp_path)
+def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tmp_path, monkeypatch):
+    clock = itertools.count()  # a tenth of a second for every step
+    monkeypatch.setattr(chains, "since", lambda begun, device: 0.1 * next(clock))
+    record = run(replace(TINY, rivals=True, marks=(0.7,)), folder=tmp_path)
     json.dumps(record, allow_nan=False)
     labels = [row["label"] for row in record["table"]["rows"]]
     assert labels == [*record["rows"]]
@@ -74,7 +80,7 @@ def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tm
     assert found["seconds"] >= TINY.budget
     assert found["verdict"][0] in ("trustworthy", "doubtful", "degenerate")
     assert record["rows"]["PMCnet-light, exact weights"]["ess"] >= 1
-    again = run(replace(TINY, rivals=True, marks=(0.5,)), folder=tmp_path)
+    again = run(replace(TINY, rivals=True, marks=(0.7,)), folder=tmp_path)
     assert again["table"] == record["table"]
     kept = np.load(tmp_path / "mnist-c-posterior-probability.npz")["probability"]
     assert kept.dtype == np.float16
@@ -114,6 +120,107 @@ def test_steps_on_mini_batches_draw_after_their_walk_and_go_on(tmp_path):
     drawn = [line["epoch"] for line in more["history"] if "log_density" in line]
     assert drawn == list(range(2, len(more["history"]) + 1, STEPS.drawn_every))
     assert more["scores"]["n_networks"] == len(drawn) * STEPS.n_chains
+
+
+class KilledError(Exception):
+    """Stands for a signal that cannot be heard."""
+
+
+@pytest.mark.parametrize("n_files", [0, 1, 2])
+@pytest.mark.parametrize("first", [True, False])
+def test_what_a_killed_run_has_kept_belongs_together(tmp_path, monkeypatch, n_files, first):
+    """Killed before the first, second or third file of a checkpoint is there: every draw still counts once."""
+    monkeypatch.setattr(chains, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(chains, "_MOST_EPOCHS", 7)
+    whole, endless = run(replace(STEPS, budget=1e9)), replace(STEPS, budget=1e9)
+    written, last = [], [*("start",) * 2, *("chains",) * 3 * (0 if first else 4)]
+
+    def dying(method):
+        def write(self, key, *content):
+            if len(written) == len(last) + n_files:
+                raise KilledError
+            written.append(key)
+            return method(self, key, *content)
+
+        return write
+
+    with monkeypatch.context() as patch:
+        posterior.made("mnist-c-posterior", settings=endless, device=torch.device("cpu"), say=print, folder=tmp_path)
+        for name in ("keep_tensors", "keep_state", "keep_record"):
+            patch.setattr(Stages, name, dying(getattr(Stages, name)))
+        with pytest.raises(KilledError):
+            run(endless, folder=tmp_path)
+    again = run(endless, folder=tmp_path)
+    label = "SGHMC chains, approximate"
+    assert again["rows"][label]["scores"] == whole["rows"][label]["scores"]
+    epochs = [[line["epoch"] for line in record["rows"][label]["history"]] for record in (whole, again)]
+    assert epochs[0] == epochs[1] == list(range(1, 8))
+
+
+def test_a_killed_ensemble_counts_every_network_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(rivals, "since", lambda begun, device: 0.3)  # seconds of every round: three fit
+    settings, cpu = replace(TINY, budget=1.0), torch.device("cpu")
+    study = posterior.made("mnist-c-posterior", settings=settings, device=cpu, say=print, folder=tmp_path)
+    start = torch.zeros(settings.n_chains, study.target.dim)
+    with monkeypatch.context() as patch:
+        kept = Stages.keep_record
+
+        def dying(self, key, record):
+            if record.get("seed") == rivals.ENSEMBLE_SEED + 1:
+                raise KilledError
+            kept(self, key, record)
+
+        patch.setattr(Stages, "keep_record", dying)
+        with pytest.raises(KilledError):
+            rivals.ensemble(study, start, 0.01)
+    assert rivals.ensemble(study, start, 0.01)["scores"]["n_networks"] == 4 * settings.n_chains
+    assert rivals.ensemble(study, start, 0.01)["scores"] == rivals.ensemble(alone(settings), start, 0.01)["scores"]
+
+
+def alone(settings):
+    return posterior.made("mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print)
+
+
+def test_marks_are_scores_of_their_time(tmp_path):
+    first = run(STEPS, folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    passed = first["seconds"] / 2
+    settings = replace(STEPS, budget=first["seconds"] + 0.01, marks=(passed,))
+    assert run(settings, folder=tmp_path)["rows"]["SGHMC chains, approximate"]["marks"] == {}
+
+
+def test_chains_that_diverge_are_told_with_a_remedy(tmp_path):
+    for _ in range(2):  # and again when called again
+        with pytest.raises(DivergedError, match=r"Use smaller steps \(walk_step\)"):
+            run(replace(STEPS, walk_step=1e4, metric="prior"), folder=tmp_path)
+
+
+def test_a_signal_lets_the_step_end_and_keeps_it(tmp_path):
+    """The second call goes on from the epoch in which the signal came."""
+    endless, lines = replace(STEPS, budget=1e9), []
+
+    def interrupting(line):
+        lines.append(line)
+        if "epoch 3" in line:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(RunInterrupted, match="goes on from") as caught:
+        run(endless, folder=tmp_path, say=interrupting)
+    assert caught.value.signal == signal.SIGTERM
+    more = run(replace(STEPS, budget=0.02), folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    assert [line["epoch"] for line in more["history"]] == [1, 2, 3]
+
+
+def test_damaged_files_and_seeds_beyond_those_of_studies_are_refused(tmp_path):
+    run(STEPS, folder=tmp_path)
+    file = tmp_path / "mnist-c-posterior-chains-0.tensors"
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"chains-0\.tensors cannot be read .* Begin anew with --fresh"):
+        run(STEPS, folder=tmp_path)
+    (tmp_path / "mnist-c-posterior-settings.json").write_text("{")
+    with pytest.raises(InputError, match=r"settings\.json cannot be read"):
+        run(STEPS, folder=tmp_path)
+    with pytest.raises(InputError, match="seed must be a whole number from 0 to 999; got 1000"):
+        replace(STEPS, seed=1000)
 
 
 def test_draws_on_mini_batches_are_as_far_apart_as_asked(monkeypatch):

@@ -16,7 +16,7 @@ import click
 @click.option("--device", default="cpu", show_default=True, help="Where to run: cpu, cuda, cuda:1, ...")
 @click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over.")
 @click.option("--budget", help="Of the experiments with chains: time in all, e.g. 10min; earlier calls count.")
-@click.option("--seed", type=click.IntRange(min=0), help="Of the experiments with chains; 0 where it is left out.")
+@click.option("--seed", type=click.IntRange(0, 999), help="Of the experiments with chains; 0 where it is left out.")
 @click.option("--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has.")
 @click.option(
     "--join",
@@ -101,8 +101,11 @@ def _say(line: str) -> None:
 
 
 def _kept(name: str, folder: Path) -> list[Path]:
-    """The checkpoints of one experiment."""
-    return sorted(folder.glob(f"{name}-*"))
+    """The checkpoints of one experiment, without those of others whose names begin with its."""
+    from pmcnet.experiments import EXPERIMENTS
+
+    others = tuple(f"{other}-" for other in EXPERIMENTS if other.startswith(f"{name}-"))
+    return sorted(file for file in folder.glob(f"{name}-*") if not file.name.startswith(others))
 
 
 def _resume(name: str, folder: Path, fresh: bool) -> None:

@@ -9,9 +9,12 @@ from torch import Tensor
 
 from pmcnet import ais
 from pmcnet.bnn import ModuleNetwork, at_prior_length
+from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.scoring import since
+from pmcnet.experiments.stages import Kept
 from pmcnet.experiments.study import Study, said
+from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.rounding import decisive
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sghmc import REASON, SGHMC
@@ -21,7 +24,7 @@ from pmcnet.runs.curves import Record, finite
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _MOST_EPOCHS = 1 << 20
 _LAST_STEP = 0.02  # of a cycle, in the first one's
-KEY = "chains"
+KEY, START = "chains", "start"
 
 
 class _SpentError(Exception):
@@ -41,17 +44,18 @@ class Log:
     before: float
     average: Average = field(init=False)
     record: Record = field(init=False)
-    tensors: dict[str, Tensor] = field(init=False, default_factory=dict)
+    tensors: dict[str, Tensor] = field(init=False)
+    state: AnyState | None = field(init=False)
 
     def __post_init__(self) -> None:
-        stages, device = self.study.stages, self.study.device
-        self.record = stages.record(KEY) or {"seconds": self.before, "history": [], "marks": {}}
-        self.tensors = stages.tensors("draws", device)
-        self.average = Average.of(self.tensors) if self.tensors else self.study.nothing()
-        self.tensors = {name: part for name, part in self.tensors.items() if name not in Average._fields}
+        new = Kept({"seconds": self.before, "history": [], "marks": {}}, self.study.nothing()._asdict(), None)
+        self.record, kept, self.state = self.study.stages.kept(KEY, self.study.device) or new
+        self.average = Average.of(kept)
+        self.tensors = {name: part for name, part in kept.items() if name not in Average._fields}
         self._scores = self.study.scores(self.average) if self.average.n > 0 else None
         self.before, self._begun = float(self.record["seconds"]), time.monotonic()
         self._saved = self._begun
+        self.study.stop.check(stepping=True)
 
     @property
     def spent(self) -> bool:
@@ -60,26 +64,28 @@ class Log:
 
     def drawn(self, theta: Tensor) -> None:
         """Networks (P, D) that count."""
+        refuse_diverged(self.study.target, theta, "Use smaller steps (walk_step).")
         self.average = self.study.added(self.average, theta)
         self._scores = self.study.scores(self.average)
 
     def step(self, line: Record, text: str, state: ais.ChainState | TrainingState) -> None:
         """One more step is done: a line of the history, what to say of it, and the state to go on from."""
+        before, stop = self.record["seconds"], self.study.stop
         self.record["seconds"] = self.before + since(self._begun, self.study.device)
         self.record["history"].append(line | {"seconds": self.record["seconds"]})
         scores = self._scores
         self.study.told(f"{self.record['seconds']:.0f} s: {text}" + (f", {said(scores)}" if scores else ""))
         for mark in self.study.settings.marks:
-            if self.record["seconds"] >= mark and str(mark) not in self.record["marks"] and scores:
+            if before < mark <= self.record["seconds"] and scores:
                 self.record["marks"][str(mark)] = scores
-        if self.spent or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS:
-            self.study.stages.keep_state(KEY, state)
-            self.study.stages.keep_tensors("draws", self.average._asdict() | self.tensors)
-            self.study.stages.keep_record(KEY, self.record)
+        if self.spent or stop.asked or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS:
+            self.study.stages.keep(KEY, self.record, self.average._asdict() | self.tensors, state)
             self._saved = time.monotonic()
+        stop.check(stepping=True)
 
     def finished(self, result: ais.ChainResult, **known: Any) -> Record:
         """The record with diagnostics and scores."""
+        self.study.stop.check(stepping=False)
         return self.record | diagnosed(result) | known | {"scores": self._scores}
 
 
@@ -93,18 +99,17 @@ def diagnosed(result: ais.ChainResult) -> Record:
 def begun(study: Study) -> tuple[Tensor, Record]:
     """The starting networks (P, D), and what they score."""
     stages, settings = study.stages, study.settings
-    known, found = stages.record("start"), stages.tensors("start", study.device)
-    if known is None or not found:
+    kept = stages.kept(START, study.device)
+    if kept is None:
         start = time.monotonic()
         theta = settings.adam(study.target, settings.n_chains, seed=settings.seed)
         seconds = since(start, study.device)
         average = study.added(study.nothing(), theta)
-        known = {"seconds": seconds, "scores": study.scores(average)}
-        stages.keep_tensors("start", {"theta": theta} | average._asdict())
-        stages.keep_record("start", known)
-        found = {"theta": theta}
-        study.told(f"{settings.n_chains} networks trained in {seconds:.1f} s: {said(known['scores'])}")
-    return found["theta"], known
+        record: Record = {"seconds": seconds, "scores": study.scores(average)}
+        kept = Kept(record, {"theta": theta} | average._asdict(), None)
+        stages.keep(START, *kept)
+        study.told(f"{settings.n_chains} networks trained in {seconds:.1f} s: {said(record['scores'])}")
+    return kept.tensors["theta"], kept.record
 
 
 def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
@@ -125,7 +130,7 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         adapt_scale=False,
         keep=False,
     )
-    state = study.stages.state(KEY, study.device)
+    state = log.state
     if not isinstance(state, ais.ChainState):
         state = sampler.init(path, theta, seed=settings.seed, sigma=sigma)
     while not log.spent:
@@ -180,7 +185,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         if log.spent:
             raise _SpentError
 
-    state = study.stages.state(KEY, study.device)
+    state = log.state
     assert not isinstance(state, ais.ChainState | ais.PMCState | ais.AnnealedState)
     try:
         if not log.spent:
@@ -194,16 +199,14 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
 def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
     """Where chains are after the walk on mini-batches, the scales it has found, and its seconds."""
     stages, settings = study.stages, study.settings
-    known, found = stages.record("walk"), stages.tensors("walk", study.device)
-    if known is None or not found:
+    kept = stages.kept("walk", study.device)
+    if kept is None:
         begun = time.monotonic()
         method = SGHMC.from_modes(
             step=settings.walk_step, batch_size=settings.walk_batch, n_epochs=settings.walk_epochs
         )
         walk = method.walk(study.target, start, seed=settings.seed, keep=False)
-        known = {"seconds": since(begun, study.device)}
-        found = {"theta": walk.theta, "sigma": walk.sigma}
-        stages.keep_tensors("walk", found)
-        stages.keep_record("walk", known)
-        study.told(f"{settings.walk_epochs} epochs of the walk in {known['seconds']:.1f} s")
-    return found["theta"], found["sigma"], float(known["seconds"])
+        kept = Kept({"seconds": since(begun, study.device)}, {"theta": walk.theta, "sigma": walk.sigma}, None)
+        stages.keep("walk", *kept)
+        study.told(f"{settings.walk_epochs} epochs of the walk in {kept.record['seconds']:.1f} s")
+    return kept.tensors["theta"], kept.tensors["sigma"], float(kept.record["seconds"])

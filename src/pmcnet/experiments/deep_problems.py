@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from pmcnet import data
+from pmcnet.ais.tiling import free_memory
 from pmcnet.bnn import MLP, Categorical, LearnedGaussian, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN
 from pmcnet.bnn.arithmetic import Precision
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
@@ -23,6 +24,12 @@ class Evaluation(NamedTuple):
     precision: Precision
     compiled: bool
     memory: int
+
+    def on(self, device: torch.device) -> "Evaluation":
+        """As far as the device has it: a compiler, and that much memory."""
+        return Evaluation(
+            self.precision, self.compiled and device.type == "cuda", min(self.memory, free_memory(device))
+        )
 
 
 class _Images(NamedTuple):

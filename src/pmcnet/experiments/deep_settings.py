@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import torch
 
 from pmcnet import ais
-from pmcnet.ais.tiling import free_memory
 from pmcnet.bnn.arithmetic import Precision
 from pmcnet.experiments import deep_problems
 from pmcnet.methods import Adam, Given, PMCMethod
@@ -71,8 +70,7 @@ class Settings:
 
     def evaluation(self, device: torch.device) -> deep_problems.Evaluation:
         """How networks are evaluated on this device."""
-        memory = min(self.memory, free_memory(device))
-        return deep_problems.Evaluation(self.precision, self.compiled and device.type == "cuda", memory)
+        return deep_problems.Evaluation(self.precision, self.compiled, self.memory).on(device)
 
     def adam(self) -> Adam:
         """The training of the starting networks."""

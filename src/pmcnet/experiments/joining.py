@@ -1,7 +1,7 @@
 """Runs of one study with different seeds as one: more chains, from several GPUs, calls or days."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from pmcnet.errors import InputError
 from pmcnet.experiments import chains, posterior, rivals
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.scoring import Say
-from pmcnet.experiments.stages import Stages
+from pmcnet.experiments.stages import Kept, Stages
 from pmcnet.experiments.study import Settings, Study, said
 from pmcnet.methods.sghmc import REASON
 from pmcnet.runs.curves import Record
@@ -38,21 +38,22 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     if now != before:
         raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
     label, _ = posterior.SAMPLERS[study.settings.sampler]
-    average = _average(study, runs, "draws")
-    rows = {"starting networks": _row(study, runs, "start", _average(study, runs, "start"))}
-    if all(run.record("ensemble") for run in runs):
-        rows[posterior.ENSEMBLE] = _row(study, runs, "ensemble", _average(study, runs, "ensemble"))
+    drawn = _kept(runs, chains.KEY, device)
+    average = _average(drawn)
+    rows = {"starting networks": _row(study, _kept(runs, chains.START, device))}
+    ensembles = _kept(runs, rivals.ENSEMBLE, device)
+    if len(ensembles) == len(runs):
+        rows[posterior.ENSEMBLE] = _row(study, ensembles)
     rows |= posterior.labelled(next(filter(None, map(rivals.known, runs)), {}))
-    found = chains.diagnosed(_result(study, runs)) | _row(study, runs, chains.KEY, average)
+    found = chains.diagnosed(_result(drawn)) | _row(study, drawn)
     rows[label] = found if study.settings.sampler == "hmc" else found | {"verdict": ["doubtful", REASON]}
     study.told(f"{len(runs)} runs joined, {said(found['scores'])}")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         posterior.keep_probability(folder, study, average.mean)
-    seeds = [run.settings["seed"] for run in runs]
     return {
         "experiment": name,
-        "settings": asdict(study.settings) | {"seed": seeds, "device": device.type},
+        "settings": runs[0].settings | {"seed": [run.settings["seed"] for run in runs]},
         "table": posterior.table(study, rows),
         "rows": rows,
         "figures": {},
@@ -65,8 +66,8 @@ def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
     if len(set(seeds)) < len(seeds):
         raise InputError(f"runs are joined that have seeds of their own; these have {', '.join(map(str, seeds))}.")
     for run, one in zip(runs, folders, strict=True):
-        kept = run.tensors("draws", torch.device("cpu"))
-        if not kept or Average.of(kept).n == 0:
+        kept = run.kept(chains.KEY, torch.device("cpu"))
+        if kept is None or Average.of(kept.tensors).n == 0:
             raise InputError(f"the run in {one} has no draws yet.")
         others = [key for key, value in runs[0].settings.items() if run.settings.get(key) != value]
         if others := [key for key in others if key not in _MAY_DIFFER]:
@@ -79,24 +80,31 @@ def _settings(plain: dict[str, Any]) -> Settings:
     return Settings(**known | {"limits": known["limits"] and tuple(known["limits"])})
 
 
-def _average(study: Study, runs: list[Stages], key: str) -> Average:
-    return reduce(Average.merged, (Average.of(run.tensors(key, study.device)) for run in runs))
+def _kept(runs: list[Stages], key: str, device: torch.device) -> list[Kept]:
+    """What runs have kept, of those that have."""
+    return [kept for run in runs if (kept := run.kept(key, device)) is not None]
 
 
-def _row(study: Study, runs: list[Stages], key: str, average: Average) -> Record:
+def _average(parts: list[Kept]) -> Average:
+    return reduce(Average.merged, (Average.of(part.tensors) for part in parts))
+
+
+def _row(study: Study, parts: list[Kept]) -> Record:
     """Scores, and the seconds of each run, which may have been one after another or side by side."""
-    return {"seconds": [run.record(key)["seconds"] for run in runs], "scores": study.scores(average)}
+    return {"seconds": [part.record["seconds"] for part in parts], "scores": study.scores(_average(parts))}
 
 
-def _result(study: Study, runs: list[Stages]) -> ais.ChainResult:
+def _result(parts: list[Kept]) -> ais.ChainResult:
     """All chains side by side, with as many of the last draws as each has."""
-    if study.settings.sampler == "hmc":
-        states = [run.state(chains.KEY, study.device) for run in runs]
-        parts = [(state.log_density, state.monitors) for state in states if isinstance(state, ais.ChainState)]
-    else:
-        kept = [run.tensors("draws", study.device) for run in runs]
-        parts = [(tensors["log_density"], tensors["monitors"]) for tensors in kept]
-    n = min(len(density) for density, _ in parts)
-    density = torch.cat([part[len(part) - n :] for part, _ in parts], dim=1)
-    monitors = torch.cat([part[len(part) - n :] for _, part in parts], dim=1)
-    return ais.ChainResult(density.new_empty(0), density, monitors, (), True)
+    watched, accepted = [], []
+    for part in parts:
+        if isinstance(part.state, ais.ChainState):
+            watched.append((part.state.log_density, part.state.monitors))
+            accepted.append(part.state.acceptance)
+        else:
+            watched.append((part.tensors["log_density"], part.tensors["monitors"]))
+            accepted.append(1.0)
+    n = min(len(density) for density, _ in watched)
+    density = torch.cat([each[len(each) - n :] for each, _ in watched], dim=1)
+    monitors = torch.cat([each[len(each) - n :] for _, each in watched], dim=1)
+    return ais.ChainResult(density.new_empty(0), density, monitors, (), True, sum(accepted) / len(accepted))

@@ -7,17 +7,20 @@ other methods: `rivals`. Images are not changed at random for any of them.
 
 from dataclasses import asdict
 from pathlib import Path
+from signal import SIGINT
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pmcnet.ais.tiling import free_memory
+from pmcnet.errors import RunInterrupted
 from pmcnet.experiments import chains, deep_problems, rivals
 from pmcnet.experiments.scoring import Say
 from pmcnet.experiments.stages import Stages
 from pmcnet.experiments.study import Settings, Study
 from pmcnet.runs.curves import Record
+from pmcnet.runs.fitting import PATIENCE
+from pmcnet.runs.stopping import Stopping
 
 SAMPLERS = {"hmc": ("Hamiltonian chains", chains.hmc), "sghmc": ("SGHMC chains, approximate", chains.sghmc)}
 _LABELS = {
@@ -41,7 +44,18 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
         say: told a line at a time.
         folder: keeps checkpoints, from which a run that was interrupted, or whose budget was raised, goes on.
     """
-    study = made(name, settings=settings, device=device, say=say, folder=folder)
+    with Stopping(lambda: say(PATIENCE)) as stop:
+        study = made(name, settings=settings, device=device, say=say, folder=folder, stop=stop)
+        try:
+            return _run(study, folder)
+        except KeyboardInterrupt as error:
+            if folder is None:
+                raise
+            raise RunInterrupted(f"interrupted. The same call goes on from {folder}.", stop.number or SIGINT) from error
+
+
+def _run(study: Study, folder: Path | None) -> Record:
+    settings = study.settings
     start, begun = chains.begun(study)
     label, sample = SAMPLERS[settings.sampler]
     sampled, probability = sample(study, start, begun["seconds"])
@@ -53,25 +67,33 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
         rows |= _with_marks(ENSEMBLE, more) | labelled(rivals.others(study, start))
     rows |= _with_marks(label, sampled)
     return {
-        "experiment": name,
-        "settings": asdict(settings) | {"device": device.type},
+        "experiment": study.problem.name,
+        "settings": asdict(settings) | {"device": study.device.type},
         "table": table(study, rows),
         "rows": rows,
         "figures": {},
     }
 
 
-def made(name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None) -> Study:
-    """The study of that name; the arguments are those of `run`."""
-    memory = min(settings.memory, free_memory(device))
-    how = deep_problems.Evaluation(settings.precision, settings.compiled and device.type == "cuda", memory)
+def made(
+    name: str,
+    *,
+    settings: Settings,
+    device: torch.device,
+    say: Say,
+    folder: Path | None = None,
+    stop: Stopping | None = None,
+) -> Study:
+    """The study of that name; the other arguments are those of `run`, and who may ask it to stop."""
+    how = deep_problems.Evaluation(settings.precision, settings.compiled, settings.memory).on(device)
     problem = deep_problems.posterior_problem(name, device, how, limits=settings.limits)
     problem = problem._replace(label_count=settings.label_count)
     if problem.outliers is None and deep_problems.has_outliers(name):
         say(f"{name}: without crops of SVHN in the data folder, how well outliers are told apart is not measured")
     fixed = {key: value for key, value in asdict(settings).items() if key not in _MAY_CHANGE}
     stages = Stages(folder, name, fixed | {"device": device.type, "n_outliers": problem.n_outliers})
-    return Study(problem, problem.target(settings.prior_variance), settings, stages, say)
+    stop = stop or Stopping(lambda: None)  # which hears nothing
+    return Study(problem, problem.target(settings.prior_variance), settings, stages, say, stop)
 
 
 def _with_marks(label: str, record: Record) -> dict[str, Record]:

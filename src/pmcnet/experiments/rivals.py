@@ -8,11 +8,12 @@ from pmcnet.bnn import ParticlePosterior
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.deep_baselines import trained
 from pmcnet.experiments.scoring import since
-from pmcnet.experiments.stages import Stages
+from pmcnet.experiments.stages import Kept, Stages
 from pmcnet.experiments.study import Study, said
 from pmcnet.runs.curves import Record
 
 ENSEMBLE_SEED = 1000
+ENSEMBLE = "ensemble"
 OTHERS = ("sgld", "mc-dropout")
 _LIGHT = "pmcnet-light"
 
@@ -26,14 +27,16 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
         seconds: what they have taken.
     """
     stages, settings = study.stages, study.settings
-    record: Record = stages.record("ensemble") or {
+    new: Record = {
         "seconds": seconds,
         "round_seconds": seconds,  # the last one's, which tells whether another fits: the first also compiles
         "seed": ENSEMBLE_SEED * (1 + settings.seed),
         "marks": {},
     }
-    parts = stages.tensors("ensemble", study.device)
-    average = Average.of(parts) if parts else study.added(study.nothing(), start)
+    if (kept := stages.kept(ENSEMBLE, study.device)) is None:
+        kept = Kept(new, study.added(study.nothing(), start)._asdict(), None)
+        stages.keep(ENSEMBLE, *kept)
+    record, average = kept.record, Average.of(kept.tensors)
     while record["seconds"] + record["round_seconds"] <= settings.budget:
         for mark in settings.marks:
             if record["seconds"] + record["round_seconds"] > mark and str(mark) not in record["marks"]:
@@ -42,8 +45,7 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
         average = study.added(average, settings.adam(study.target, settings.n_chains, seed=record["seed"]))
         record["round_seconds"] = since(begun, study.device)
         record["seconds"], record["seed"] = record["seconds"] + record["round_seconds"], record["seed"] + 1
-        stages.keep_tensors("ensemble", average._asdict())
-        stages.keep_record("ensemble", record)
+        stages.keep(ENSEMBLE, record, average._asdict())
         scores = study.scores(average)
         study.told(f"{record['seconds']:.0f} s: ensemble of {scores['n_networks']}, {said(scores)}")
     return record | {"scores": study.scores(average)}

@@ -1,20 +1,29 @@
 """Stages of a long experiment on disk, so that one that was interrupted goes on where it was."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from safetensors.torch import save
 from torch import Tensor
 
 from pmcnet.errors import InputError
-from pmcnet.files.reading import read_file
+from pmcnet.files.reading import parse_json, read_file, told
 from pmcnet.files.tensors import parse_tensors
 from pmcnet.files.writing import write_whole
 from pmcnet.methods.checkpoint import AnyState, load_checkpoint, save_checkpoint
+from pmcnet.runs.curves import Record
 from pmcnet.runs.folder import write_json
+
+
+class Kept(NamedTuple):
+    """What belongs together of a stage that is under way."""
+
+    record: Record
+    tensors: dict[str, Tensor]
+    state: AnyState | None
 
 
 class Stages:
@@ -31,13 +40,13 @@ class Stages:
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)
-        self.settings, place = json.loads(json.dumps(settings)), self._path("settings.json")
-        if place.exists() and json.loads(place.read_text()) != self.settings:
+        self.settings, before = json.loads(json.dumps(settings)), self.record("settings")
+        if before is None:
+            self.keep_record("settings", self.settings)
+        elif before != self.settings:
             raise InputError(
-                f"{folder} holds a run of {name} with other settings. Use another folder, or delete its {name}-*: "
-                "`pmcnet reproduce` does with --fresh."
+                f"{folder} holds a run of {name} with other settings. Use another folder, or delete it with --fresh."
             )
-        write_json(place, self.settings)
 
     @classmethod
     def of(cls, folder: Path, name: str) -> Self:
@@ -45,7 +54,28 @@ class Stages:
         place = folder / f"{name}-settings.json"
         if not place.exists():
             raise InputError(f"{folder} holds no run of {name}.")
-        return cls(folder, name, json.loads(place.read_text()))
+        return cls(folder, name, _read(place, parse_json))
+
+    def kept(self, key: str, device: torch.device) -> Kept | None:
+        """What `keep` has kept last."""
+        record = self.record(key)
+        if record is None:
+            return None
+        turn = f"{key}-{record.pop('turn')}"
+        return Kept(record, self.tensors(turn, device), self.state(turn, device))
+
+    def keep(self, key: str, record: Record, tensors: Mapping[str, Tensor], state: AnyState | None = None) -> None:
+        """Keep these in place of those before, all or none.
+
+        Files are written in two turns; the record, which is the last, says whose turn it was.
+        """
+        if self._folder is None:
+            return
+        turn = 1 - (self.record(key) or {"turn": 1})["turn"]
+        self.keep_tensors(f"{key}-{turn}", tensors)
+        if state is not None:
+            self.keep_state(f"{key}-{turn}", state)
+        self.keep_record(key, record | {"turn": turn})
 
     def state(self, key: str, device: torch.device) -> AnyState | None:
         """The state of a sampler or a training that was kept last."""
@@ -62,7 +92,7 @@ class Stages:
         """Tensors that were kept, by name; none where there are none."""
         if self._folder is None or not self._path(f"{key}.tensors").exists():
             return {}
-        found, _ = parse_tensors(read_file(self._path(f"{key}.tensors")))
+        found, _ = _read(self._path(f"{key}.tensors"), parse_tensors)
         return {name: tensor.to(device) for name, tensor in found.items()}
 
     def keep_tensors(self, key: str, tensors: Mapping[str, Tensor]) -> None:
@@ -75,7 +105,7 @@ class Stages:
         """A record that was kept, or None."""
         if self._folder is None or not self._path(f"{key}.json").exists():
             return None
-        return json.loads(self._path(f"{key}.json").read_text())
+        return _read(self._path(f"{key}.json"), parse_json)
 
     def keep_record(self, key: str, record: Any) -> None:
         """Keep a record in place of the one before."""
@@ -85,3 +115,10 @@ class Stages:
     def _path(self, end: str) -> Path:
         assert self._folder is not None
         return self._folder / f"{self._name}-{end}"
+
+
+def _read(path: Path, parse: Callable[[bytearray], Any]) -> Any:
+    try:
+        return parse(read_file(path))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({told(error)}). Begin anew with --fresh.") from error

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget
 from pmcnet.bnn.arithmetic import Precision
+from pmcnet.errors import InputError
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.deep_settings import Settings as DeepSettings
 from pmcnet.experiments.problem import Problem
@@ -15,7 +16,10 @@ from pmcnet.experiments.scoring import Say
 from pmcnet.experiments.stages import Stages
 from pmcnet.methods import Adam, Restarts
 from pmcnet.runs.curves import Record
+from pmcnet.runs.stopping import Stopping
 
+MOST_SEED = 999
+"""Of a study; larger ones are those of networks that are trained beside its chains."""
 _AT_ONCE = 2000  # test rows
 
 
@@ -82,6 +86,10 @@ class Settings:
     memory: int = 16 << 30
     limits: tuple[int, int, int] | None = None
 
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed <= MOST_SEED:
+            raise InputError(f"seed must be a whole number from 0 to {MOST_SEED}; got {self.seed}.")
+
     def quick(self) -> "Settings":
         """Sizes that finish in seconds on two cores, with ResNet-20 in minutes."""
         sizes = replace(self, n_chains=2, n_epochs=1, batch_size=25, walk_epochs=2, walk_batch=25, n_warmup=2)
@@ -128,13 +136,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Study:
-    """One study: rows and network, the posterior, sizes, checkpoints, and who is told."""
+    """One study: rows and network, the posterior, sizes, checkpoints, who is told, and who may ask it to stop."""
 
     problem: Problem
     target: BayesianTarget
     settings: Settings
     stages: Stages
     say: Say
+    stop: Stopping
 
     @property
     def device(self) -> torch.device:
