@@ -10,6 +10,7 @@ from experiments import small
 from pmcnet import __version__, experiments
 from pmcnet.cli import main
 from pmcnet.experiments import deep_problems
+from pmcnet.runs.lock import locked
 
 
 def invoke(*arguments: str):
@@ -175,3 +176,26 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     result = reproduced(name, tmp_path / "both", *folders, *options)
     assert result.exit_code == 2
     assert "--join runs nothing; leave --budget, --chains out" in result.output
+    for wrong, words in (
+        (("--join", str(tmp_path / "1")), "there must be two at least"),
+        ((*folders, "--out", str(tmp_path / "1")), "is one of the runs"),
+        (("--join", str(tmp_path / "1"), "--join", str(tmp_path)), "holds no run of mnist-c-posterior"),
+    ):
+        result = reproduced(name, tmp_path / "both", *wrong)
+        assert result.exit_code == 2
+        assert words in result.output
+
+
+def test_options_without_a_name_are_not_a_wish_for_the_list():
+    result = invoke("reproduce", "--seed", "3")
+    assert result.exit_code == 2
+    assert "NAME is missing" in result.output
+
+
+def test_a_run_has_its_checkpoints_to_itself(little, tmp_path):
+    folder = tmp_path / "checkpoints" / "quick"
+    folder.mkdir(parents=True)
+    with locked(folder, ".naval.lock"):
+        result = reproduced("naval", tmp_path, "--fresh")
+    assert result.exit_code == 2
+    assert "is in use" in result.output

@@ -60,6 +60,12 @@ def test_sizes_of_a_named_method_follow_from_the_budget(method, size, most):
     assert getattr(given.options, size) == 7
 
 
+def test_trajectories_on_few_rows_are_not_free():
+    """A leapfrog step of small networks takes about a millisecond, whatever its gradients cost."""
+    assert plan(target(50), "hmc", {}, budget="2s", searching=False).options.n_draws < 50
+    assert plan(target(50), "hmc", {}, budget="1min", searching=False).options.n_draws == 200
+
+
 def test_search_of_the_prior_has_its_share_of_the_budget():
     alone, searched = (
         plan(target(20_000), "hmc", {}, budget="1min", searching=searching).options.n_draws

@@ -46,6 +46,16 @@ def test_loaded_model_is_the_same(saved):
     assert loaded.posterior_.log_evidence_error == model.posterior_.log_evidence_error
 
 
+def test_effective_draws_of_chains_come_back_and_are_no_more_than_networks(tmp_path):
+    options = {"n_chains": 2, "n_warmup": 2, "n_draws": 30, "max_leapfrog": 1, "n_epochs": 3}
+    model = PMCNetRegressor((3,), method="hmc", method_options=options, prior_std=1.0, random_state=0).fit(*numbers())
+    n_effective = model.posterior_.ess
+    assert 0 < n_effective < 60
+    loaded = PMCNetRegressor.load(model.save(tmp_path / "m"))
+    assert loaded.posterior_.ess == n_effective
+    assert loaded.thinned(1).posterior_.ess == model.thinned(1).posterior_.ess == 1
+
+
 def test_categories_classes_and_gaps_come_back(tmp_path):
     frame = pd.DataFrame({"city": ["rome", None, "oslo"] * 10, "size": [1.0, np.nan, 3.0] * 10})
     for labels in (["no", "yes", "no"] * 10, [3, 5, 3] * 10, np.array(["u", "v", "u"] * 10, dtype=object)):

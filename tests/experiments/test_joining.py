@@ -62,6 +62,8 @@ def test_all_draws_of_all_runs_count_once(runs, tmp_path):
     alone = ais.ChainResult(density, density, monitors, (), True)
     assert (found["rhat"], found["ess"], found["drift"]) == (alone.rhat, alone.ess, alone.drift)
     assert found["verdict"][0] == "doubtful"
+    assert f"{LABEL}: R-hat of predictions {found['rhat']:.3g}, " in record["table"]["caption"]
+    assert found["verdict"][1] in record["table"]["caption"]
 
 
 def test_seeds_give_other_networks_and_joining_averages_their_starts_too(runs):
@@ -108,13 +110,14 @@ def test_rivals_are_joined_where_all_runs_have_them(runs, monkeypatch):
     assert posterior.ENSEMBLE not in rows
     assert rows["SGLD"]["scores"] == second.stages.record("sgld")["scores"]
     assert rows["PMCnet-light, equal weights"]["scores"]["n_networks"] > 0
+    assert "PMCnet-light, equal weights: of the run with seed 4." in joined(*runs)["table"]["caption"]
     rivals.ensemble(second, start, 0.01)
     rows = joined(*runs)["rows"]
     assert rows[posterior.ENSEMBLE]["scores"]["n_networks"] == 2 * 3 * TINY.n_chains
 
 
 def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
-    with pytest.raises(InputError, match="seeds of their own; these have 3, 3"):
+    with pytest.raises(InputError, match=r"seeds of their own \(--seed\); .*3 has 3, .*3 has 3"):
         joined(runs[0], runs[0])
     with pytest.raises(InputError, match="holds no run of mnist-c-posterior"):
         joined(runs[0], tmp_path)
@@ -125,6 +128,12 @@ def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
         join("naval", runs, device="cpu", say=print)
     with pytest.raises(InputError, match="no experiment is called"):
         join("mnist", runs, device="cpu", say=print)
+    settings = runs[1] / f"{NAME}-settings.json"
+    known = settings.read_text()
+    settings.write_text("{}")
+    with pytest.raises(InputError, match="4 has settings that this version does not know"):
+        joined(*runs)
+    settings.write_text(known)
     (runs[1] / f"{NAME}-chains.json").unlink()
     with pytest.raises(InputError, match="4 has no draws yet"):
         joined(*runs)

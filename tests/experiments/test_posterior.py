@@ -223,6 +223,25 @@ def test_damaged_files_and_seeds_beyond_those_of_studies_are_refused(tmp_path):
         replace(STEPS, seed=1000)
 
 
+@pytest.mark.parametrize("lost", ["chains-0.tensors", "chains-0.safetensors"])
+def test_a_run_does_not_go_on_without_a_part_of_it(tmp_path, lost):
+    run(STEPS, folder=tmp_path)
+    (tmp_path / f"mnist-c-posterior-{lost}").unlink()
+    with pytest.raises(InputError, match=r"chains-0\.\* are missing or incomplete"):
+        run(STEPS, folder=tmp_path)
+
+
+def test_settings_that_differ_are_named_and_those_that_are_lost_are_missed(tmp_path):
+    run(STEPS, folder=tmp_path)
+    with pytest.raises(
+        InputError, match=r"other settings \(friction: 0\.1 there, 0\.3 asked, seed: 0 there, 2 asked\)"
+    ):
+        run(replace(STEPS, seed=2, friction=0.3), folder=tmp_path)
+    (tmp_path / "mnist-c-posterior-settings.json").unlink()
+    with pytest.raises(InputError, match="without its settings"):
+        run(STEPS, folder=tmp_path)
+
+
 def test_draws_on_mini_batches_are_as_far_apart_as_asked(monkeypatch):
     monkeypatch.setattr(chains, "_MOST_EPOCHS", 7)
     record = run(replace(STEPS, drawn_every=2, budget=1e9))["rows"]["SGHMC chains, approximate"]

@@ -20,6 +20,11 @@ def test_more_networks_are_advised_first(given, doubled):
     assert len(rest) == 3
 
 
+def test_chains_are_advised_to_run_longer():
+    first, *_ = advice(model("doubtful", "hmc", n_warmup=50, n_draws=70))
+    assert "--option n_warmup=100 --option n_draws=140 (now 50 and 70)" in first
+
+
 def test_another_method_is_advised_where_nothing_measures_the_fit():
     first, second = advice(model("doubtful", "ensemble"))
     assert "--method annealed" in first

@@ -105,7 +105,7 @@ class ChainResult:
             moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
             return Verdict("doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}")
         if not self.rhat < MAX_RHAT:
-            apart = f"chains differ in what they predict (R-hat {self.rhat:.3g}, {MAX_RHAT} is allowed)"
+            apart = f"chains differ in what they predict (R-hat {self.rhat:.3f}, which should be below {MAX_RHAT})"
             return Verdict("doubtful", f"{apart}, so each knows a part of the posterior. {MORE}")
         if self.ess < MIN_ESS:
             return Verdict("doubtful", f"{self.ess:.0f} draws are effective; {MIN_ESS:.0f} are needed. {MORE}")

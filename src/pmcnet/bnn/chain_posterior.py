@@ -33,11 +33,7 @@ class ChainPosterior(Population):
             target.memory,
             reason=reason,
             status=status,
+            known_ess=result.ess,
             result=result,
             energy_error=energy_error,
         )
-
-    @property
-    def ess(self) -> float:
-        """Effective draws, of what is known worst."""
-        return self.result.ess

@@ -258,6 +258,7 @@ class Population(ParticlePosterior):
 
     reason: str = field(kw_only=True)
     status: Status = field(kw_only=True, default="doubtful")
+    known_ess: float = field(kw_only=True, default=math.inf)
 
     @classmethod
     def of(cls, target: BayesianTarget, theta: Tensor, reason: str) -> Self:
@@ -270,6 +271,11 @@ class Population(ParticlePosterior):
         """`n` of the networks, drawn with replacement."""
         theta = self.resample(n, seed)
         return replace(self, samples=WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64)))
+
+    @property
+    def ess(self) -> float:
+        """Effective draws: all, or as many as those who made them know of."""
+        return min(self.known_ess, super().ess)
 
     @property
     def khat(self) -> float:

@@ -1,5 +1,6 @@
 """`pmcnet reproduce NAME`: a table and the figures of the paper, ours beside theirs."""
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -48,44 +49,59 @@ def reproduce(
     from pmcnet.errors import RunInterrupted
     from pmcnet.estimators.planning import seconds_of
 
+    options = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--chains": n_chains, "--fresh": fresh or None}
+    given = [option for option, value in options.items() if value is not None]
+    if name is None and not listing and (given or join or quick):
+        raise click.UsageError("say which: NAME is missing; --list tells what there is.")
     if listing or name is None:
         for key, experiment in experiments.EXPERIMENTS.items():
             click.echo(f"{key:18} {experiment.description}")
         return
     folder = out / "checkpoints" / "quick" if quick else out / "checkpoints"
     if join:
-        unlike = {
-            "--seeds": n_seeds,
-            "--budget": budget,
-            "--seed": seed,
-            "--chains": n_chains,
-            "--fresh": fresh or None,
-        }
-        if given := [option for option, value in unlike.items() if value is not None]:
-            raise click.UsageError(f"--join runs nothing; leave {', '.join(given)} out.")
+        _check_join(given, join, out)
         kept = [each / folder.relative_to(out) for each in join]
         _finish(experiments.join(name, kept, device=device, say=_say, folder=out), name, out)
         return
-    if name in experiments.EXPERIMENTS:
+    seconds = seconds_of(budget) if budget is not None else None
+    experiments.device_of(device)
+    with _alone(name, folder) if experiments.named(name).keeps else nullcontext():
         _resume(name, folder, fresh)
-    try:
-        seconds = seconds_of(budget) if budget is not None else None
-        record = experiments.reproduce(
-            name,
-            quick=quick,
-            device=device,
-            n_seeds=n_seeds,
-            say=_say,
-            folder=folder,
-            budget=seconds,
-            seed=seed,
-            n_chains=n_chains,
-        )
-    except KeyboardInterrupt:
-        if not _kept(name, folder):
-            raise
-        raise RunInterrupted(f"interrupted. The same command goes on from {folder}.") from None
+        try:
+            record = experiments.reproduce(
+                name,
+                quick=quick,
+                device=device,
+                n_seeds=n_seeds,
+                say=_say,
+                folder=folder,
+                budget=seconds,
+                seed=seed,
+                n_chains=n_chains,
+            )
+        except KeyboardInterrupt:
+            if not _kept(name, folder):
+                raise
+            raise RunInterrupted(f"interrupted. The same command goes on from {folder}.") from None
     _finish(record, name, out)
+
+
+def _alone(name: str, folder: Path) -> AbstractContextManager[None]:
+    """Two processes that go on with one run would spoil it for each other."""
+    from pmcnet.runs.lock import locked
+
+    folder.mkdir(parents=True, exist_ok=True)
+    return locked(folder, f".{name}.lock")
+
+
+def _check_join(given: list[str], join: tuple[Path, ...], out: Path) -> None:
+    """Refuse options that mean nothing, a single run, and to write over one."""
+    if given:
+        raise click.UsageError(f"--join runs nothing; leave {', '.join(given)} out.")
+    if len(join) < 2:
+        raise click.UsageError("--join is given once for each run, and there must be two at least.")
+    if out.resolve() in [each.resolve() for each in join]:
+        raise click.UsageError(f"--out {out} is one of the runs; name another folder for all of them.")
 
 
 def _finish(record: dict[str, Any], name: str, out: Path) -> None:

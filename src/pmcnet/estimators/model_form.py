@@ -89,6 +89,7 @@ _COMMON: dict[str, Form] = {
     "verdict": row(text(*SEVERITY), text()),
     "population": flag,
     "log_evidence_error": either(nothing, number(0)),
+    "ess": number(0),
     "tensors": mapping(either(text(), table(shape=listing(whole()), dtype=text()))),
     "fingerprint": text(),
 }

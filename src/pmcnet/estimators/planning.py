@@ -34,14 +34,15 @@ SEARCH_ROWS = 1000
 
 
 class _Speed(NamedTuple):
-    """Seconds per unit of a layer and row, and operations per second."""
+    """Seconds per unit of a layer and row, operations per second, and seconds of a leapfrog step on no rows."""
 
     per_unit: float
     rate: float
+    per_step: float
 
 
-_SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11), "cuda": _Speed(3e-11, 1e13)}
-_OTHER = _Speed(3.2e-9, 1.5e11)
+_SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11, 5e-4), "cuda": _Speed(3e-11, 1e13, 5e-4)}
+_OTHER = _Speed(3.2e-9, 1.5e11, 5e-4)
 
 
 class Plan(NamedTuple):
@@ -139,7 +140,8 @@ def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limi
 
 
 def _n_trajectories(target: BayesianTarget, n_chains: float, limit: float) -> int:
-    return int(limit / (n_chains * GRADIENTS_PER_TRAJECTORY * gradient_seconds(target, len(target.x))))
+    per_step = _SPEEDS.get(target.device.type, _OTHER).per_step
+    return int(limit / GRADIENTS_PER_TRAJECTORY / (per_step + n_chains * gradient_seconds(target, len(target.x))))
 
 
 def _number(value: Value | None, default: int) -> float:

@@ -132,6 +132,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "verdict": list(model.verdict_),
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
+        "ess": plain(model.posterior_.ess),
         "tensors": described(tensors),
         **plain(own),
     }
@@ -229,7 +230,8 @@ def _posterior(model: "PMCNetEstimator", record: dict[str, Any], path: Path, whe
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
     if record["population"]:
         status, reason = model.verdict_
-        return Population(network, likelihood, samples, memory, reason=reason, status=status)
+        known = float(record["ess"])
+        return Population(network, likelihood, samples, memory, reason=reason, status=status, known_ess=known)
     error = record["log_evidence_error"]
     return RecordedPosterior(
         network,

@@ -23,6 +23,11 @@ class Experiment(NamedTuple):
     run: Callable[..., Record]
     settings: control.Settings | shallow.Settings | DeepSettings | StudySettings
 
+    @property
+    def keeps(self) -> bool:
+        """Whether it is so large that it keeps checkpoints."""
+        return isinstance(self.settings, DeepSettings | StudySettings)
+
 
 # The paper does not give the spread of the first proposals. Its published Ionosphere script uses 0.1, taken here for
 # Glass too; for Wine validation rows chose it among 0.01, 0.03, 0.1, 0.3 and 1, with seeds not reported, after its test
@@ -105,7 +110,7 @@ def reproduce(
         seed: of an experiment with chains.
         n_chains: how many it has, if other than the default.
     """
-    experiment = _named(name)
+    experiment = named(name)
     settings = experiment.settings.quick() if quick else experiment.settings
     if isinstance(settings, StudySettings):
         if n_seeds is not None:
@@ -116,8 +121,8 @@ def reproduce(
         raise InputError(f"{name} has no chains, their budget or seed; the experiments named *-posterior have.")
     elif n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
-    kept = {"folder": folder} if isinstance(settings, DeepSettings | StudySettings) else {}
-    return experiment.run(settings=settings, device=_device(device), say=say, **kept)
+    kept = {"folder": folder} if experiment.keeps else {}
+    return experiment.run(settings=settings, device=device_of(device), say=say, **kept)
 
 
 def join(name: str, folders: Sequence[Path], *, device: str, say: Say, folder: Path | None = None) -> Record:
@@ -130,18 +135,20 @@ def join(name: str, folders: Sequence[Path], *, device: str, say: Say, folder: P
         say: told a line at a time.
         folder: where to keep the averaged probabilities.
     """
-    if not isinstance(_named(name).settings, StudySettings):
+    if not isinstance(named(name).settings, StudySettings):
         raise InputError(f"runs of {name} cannot be joined; those of experiments named *-posterior can.")
-    return joining.joined(name, folders, device=_device(device), say=say, folder=folder)
+    return joining.joined(name, folders, device=device_of(device), say=say, folder=folder)
 
 
-def _named(name: str) -> Experiment:
+def named(name: str) -> Experiment:
+    """The experiment of that name."""
     if name not in EXPERIMENTS:
         raise InputError(f"no experiment is called {name!r}; there are {', '.join(EXPERIMENTS)}.")
     return EXPERIMENTS[name]
 
 
-def _device(name: str) -> torch.device:
+def device_of(name: str) -> torch.device:
+    """The device of that name, if there is one."""
     try:
         device = torch.device(name)
         torch.empty(1, device=device)

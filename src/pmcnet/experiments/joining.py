@@ -44,17 +44,21 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     ensembles = _kept(runs, rivals.ENSEMBLE, device)
     if len(ensembles) == len(runs):
         rows[posterior.ENSEMBLE] = _row(study, ensembles)
-    rows |= posterior.labelled(next(filter(None, map(rivals.known, runs)), {}))
+    others, seed = next(((kept, run.settings["seed"]) for run in runs if (kept := rivals.known(run))), ({}, None))
+    rows |= posterior.labelled(others)
     found = chains.diagnosed(_result(drawn)) | _row(study, drawn)
     rows[label] = found if study.settings.sampler == "hmc" else found | {"verdict": ["doubtful", REASON]}
     study.told(f"{len(runs)} runs joined, {said(found['scores'])}")
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
         posterior.keep_probability(folder, study, average.mean)
+    table = posterior.table(study, rows)
+    if others:
+        table["caption"] += f" {', '.join(posterior.labelled(others))}: of the run with seed {seed}."
     return {
         "experiment": name,
         "settings": runs[0].settings | {"seed": [run.settings["seed"] for run in runs]},
-        "table": posterior.table(study, rows),
+        "table": table,
         "rows": rows,
         "figures": {},
     }
@@ -62,9 +66,14 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
 
 def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
     """Refuse runs without draws, of different posteriors, or of the same chains."""
+    known = {field.name for field in fields(Settings)} - set(posterior.MAY_CHANGE) | {"device", "n_outliers"}
+    for run, one in zip(runs, folders, strict=True):
+        if run.settings.keys() != known:
+            raise InputError(f"the run in {one} has settings that this version does not know.")
     seeds = [run.settings["seed"] for run in runs]
     if len(set(seeds)) < len(seeds):
-        raise InputError(f"runs are joined that have seeds of their own; these have {', '.join(map(str, seeds))}.")
+        told = ", ".join(f"{one} has {seed}" for one, seed in zip(folders, seeds, strict=True))
+        raise InputError(f"runs that are joined need seeds of their own (--seed); {told}.")
     for run, one in zip(runs, folders, strict=True):
         kept = run.kept(chains.KEY, torch.device("cpu"))
         if kept is None or Average.of(kept.tensors).n == 0:

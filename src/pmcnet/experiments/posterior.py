@@ -31,7 +31,7 @@ _LABELS = {
 }
 ENSEMBLE = "ensemble, same time"
 _COLUMNS = ("accuracy", "nll", "ece", "auroc_entropy", "auroc_information")
-_MAY_CHANGE = ("budget", "marks", "rivals")  # between calls that go on with each other
+MAY_CHANGE = ("budget", "marks", "rivals")  # between calls that go on with each other
 
 
 def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None) -> Record:
@@ -90,7 +90,7 @@ def made(
     problem = problem._replace(label_count=settings.label_count)
     if problem.outliers is None and deep_problems.has_outliers(name):
         say(f"{name}: without crops of SVHN in the data folder, how well outliers are told apart is not measured")
-    fixed = {key: value for key, value in asdict(settings).items() if key not in _MAY_CHANGE}
+    fixed = {key: value for key, value in asdict(settings).items() if key not in MAY_CHANGE}
     stages = Stages(folder, name, fixed | {"device": device.type, "n_outliers": problem.n_outliers})
     stop = stop or Stopping(lambda: None)  # which hears nothing
     return Study(problem, problem.target(settings.prior_variance), settings, stages, say, stop)
@@ -125,4 +125,9 @@ def table(study: Study, scored: dict[str, Record]) -> Record:
     caption = "Averaged predictions. Images were not changed at random for any of them."
     if (count := study.settings.label_count) != 1:
         caption += f" Each label counts {count:g} times, for all."
+    for label, record in scored.items():
+        if "verdict" in record:
+            known = [record[name] for name in ("rhat", "ess")]
+            rhat, ess = ("unknown" if value is None else f"{value:.3g}" for value in known)
+            caption += f" {label}: R-hat of predictions {rhat}, {ess} effective draws; {': '.join(record['verdict'])}"
     return {"title": study.problem.name, "columns": columns, "rows": rows, "caption": caption}

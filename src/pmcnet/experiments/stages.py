@@ -42,10 +42,14 @@ class Stages:
         folder.mkdir(parents=True, exist_ok=True)
         self.settings, before = json.loads(json.dumps(settings)), self.record("settings")
         if before is None:
+            if any(folder.glob(f"{name}-start*")):
+                raise InputError(f"{folder} holds a run of {name} without its settings. Delete it with --fresh.")
             self.keep_record("settings", self.settings)
         elif before != self.settings:
+            other = ", ".join(_differences(before, self.settings))
             raise InputError(
-                f"{folder} holds a run of {name} with other settings. Use another folder, or delete it with --fresh."
+                f"{folder} holds a run of {name} with other settings ({other}). Use another folder, or delete it with "
+                "--fresh."
             )
 
     @classmethod
@@ -53,16 +57,20 @@ class Stages:
         """Those of a run that was begun there."""
         place = folder / f"{name}-settings.json"
         if not place.exists():
-            raise InputError(f"{folder} holds no run of {name}.")
-        return cls(folder, name, _read(place, parse_json))
+            raise InputError(f"{folder} holds no run of {name}. Name the folder that an earlier call wrote to.")
+        return cls(folder, name, _read(place, _settings))
 
     def kept(self, key: str, device: torch.device) -> Kept | None:
         """What `keep` has kept last."""
         record = self.record(key)
         if record is None:
             return None
-        turn = f"{key}-{record.pop('turn')}"
-        return Kept(record, self.tensors(turn, device), self.state(turn, device))
+        turn, has_state = record.pop("turn", None), record.pop("has_state", None)
+        part = f"{key}-{turn}"
+        tensors, state = self.tensors(part, device), self.state(part, device)
+        if not tensors or has_state is not (state is not None):
+            raise InputError(f"{self._path(part)}.* are missing or incomplete. Begin anew with --fresh.")
+        return Kept(record, tensors, state)
 
     def keep(self, key: str, record: Record, tensors: Mapping[str, Tensor], state: AnyState | None = None) -> None:
         """Keep these in place of those before, all or none.
@@ -75,7 +83,7 @@ class Stages:
         self.keep_tensors(f"{key}-{turn}", tensors)
         if state is not None:
             self.keep_state(f"{key}-{turn}", state)
-        self.keep_record(key, record | {"turn": turn})
+        self.keep_record(key, record | {"turn": turn, "has_state": state is not None})
 
     def state(self, key: str, device: torch.device) -> AnyState | None:
         """The state of a sampler or a training that was kept last."""
@@ -115,6 +123,21 @@ class Stages:
     def _path(self, end: str) -> Path:
         assert self._folder is not None
         return self._folder / f"{self._name}-{end}"
+
+
+def _differences(before: Any, now: dict[str, Any]) -> list[str]:
+    """What settings were and what was asked for, one by one."""
+    if not isinstance(before, dict):
+        return ["which are no settings"]
+    keys = [key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)]
+    return [f"{key}: {before.get(key)} there, {now.get(key)} asked" for key in keys]
+
+
+def _settings(content: bytearray) -> dict[str, Any]:
+    found = parse_json(content)
+    if not isinstance(found, dict):
+        raise ValueError("it holds no settings")
+    return found
 
 
 def _read(path: Path, parse: Callable[[bytearray], Any]) -> Any:

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Population
+from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
@@ -127,6 +128,7 @@ class SGHMC(Trained):
             target, theta, seed=seed, validation=validation, progress=progress, state=state, observers=observers
         )
         kept = found.draws.flatten(0, 1)[-self.n_kept :] if len(found.draws) else found.theta
+        refuse_diverged(target, kept, "Use a smaller step.")
         return Fit(Population.of(target, kept, REASON), found.history)
 
     def walk(

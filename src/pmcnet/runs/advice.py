@@ -7,6 +7,14 @@ def advice(model: Model) -> list[str]:
     """Steps in the order in which to try them; none where the posterior can be trusted."""
     if model.verdict_.status == "trustworthy":
         return []
+    if model.method_ == "hmc":
+        warmup, draws = (model.method_options_.get(name) for name in ("n_warmup", "n_draws"))
+        return [
+            f"Let chains run longer: a larger --budget, or --option n_warmup={2 * int(warmup or 100)} "
+            f"--option n_draws={2 * int(draws or 100)} (now {warmup} and {draws}).",
+            "Where rows are few, --method annealed finds modes that chains do not reach.",
+            "The averaged prediction is often good all the same: compare metrics and coverage on held-out rows.",
+        ]
     if model.method_ != "annealed":
         return [
             "Fit with --method annealed, or with a larger --budget so that auto takes it.",

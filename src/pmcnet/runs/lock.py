@@ -11,8 +11,12 @@ NAME = ".lock"
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, name: str = NAME) -> Iterator[None]:
     """Hold the folder's lock, which the system takes back when the process dies; without `fcntl` there is none.
+
+    Args:
+        folder: which must exist.
+        name: of the lock, where several runs may work in one folder.
 
     Raises:
         InputError: where another process holds it.
@@ -22,7 +26,7 @@ def locked(folder: Path) -> Iterator[None]:
     except ImportError:
         yield
         return
-    path = folder / NAME
+    path = folder / name
     while True:
         place = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         try:
