@@ -122,6 +122,18 @@ def test_every_method_is_stopped_after_a_step_and_resumed(method, table, whole, 
     assert_same(out, whole(method))
 
 
+def test_time_to_fit_is_that_of_all_calls(table, tmp_path, monkeypatch):
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        after(patch, "chained", 2, press(signal.SIGINT))
+        invoke(*fit(table, "hmc", out))
+    lines = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
+    lines[-1]["seconds"] = 1000.0
+    (out / "history.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done("resume", out)
+    assert 1000 < json.loads((out / "metrics.json").read_text())["seconds"]["fit"] < 1100
+
+
 @pytest.mark.parametrize(
     ("method", "told", "place", "left"),
     [

@@ -36,7 +36,7 @@ class RunCompanion(Companion):
         settle: called with the plan before any training, and with the prior's scale when that is known; says what the
             states from then on belong to.
         state: to go on from.
-        lines: of the history up to that state.
+        lines: of the history up to that state; the seconds of its steps are `before`.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class RunCompanion(Companion):
         self._last_step: int | None = None
         self._resumable = True
         self._seconds = seconds_between_checkpoints()
-        self._before = float(self.lines[-1]["seconds"]) if self.lines else 0.0
+        self.before = float(self.lines[-1]["seconds"]) if self.lines else 0.0
         self._started = self._written = time.monotonic()
 
     def stage(self, text: str) -> None:
@@ -87,17 +87,17 @@ class RunCompanion(Companion):
     def annealed(self, state: ais.AnnealedState, record: ais.AnnealedRecord) -> None:
         """One temperature is done."""
         self.shown.annealed(state, record)
-        self._note(state, record._replace(seconds=self._before + record.seconds)._asdict())
+        self._note(state, record._replace(seconds=self.before + record.seconds)._asdict())
 
     def chained(self, state: ais.ChainState, record: ais.ChainRecord) -> None:
         """One trajectory of every chain is done."""
         self.shown.chained(state, record)
-        self._note(state, record._replace(seconds=self._before + record.seconds)._asdict())
+        self._note(state, record._replace(seconds=self.before + record.seconds)._asdict())
 
     def stepped(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
         """One step is done."""
         self.shown.stepped(state, info)
-        seconds = self._before + time.monotonic() - self._started
+        seconds = self.before + time.monotonic() - self._started
         self._steps.append(step_record(state, info, self._steps, seconds))
         self._note(state, self._steps[-1]._asdict())
 

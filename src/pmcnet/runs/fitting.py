@@ -172,7 +172,7 @@ def _run(
         model._companion, model._comm = companion, comm
         try:
             model.fit(prepared.x_train, prepared.y_train)
-            seconds = time.monotonic() - start
+            seconds = companion.before + time.monotonic() - start
             companion.save()
             stop.check(stepping=False)
             model.method_reason_ = begun.told.get("method_reason", model.method_reason_)
