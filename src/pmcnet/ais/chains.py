@@ -22,9 +22,10 @@ from pmcnet.ais.mixing import (
     MAX_PILOTS,
     PILOT_REACH,
     PILOT_SPREAD,
-    STEP_CHANGE,
     Tuning,
+    around,
     best_length,
+    bounded,
     solve_step,
 )
 from pmcnet.ais.moves import HMC, Kernel, Moved, gaussian_step
@@ -138,7 +139,7 @@ class HMCPopulation:
         length = self.move.length(state.tuning.n_leapfrog, first)
         share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
         if warming:
-            share = _around(jitter)
+            share = around(jitter)
             length = math.ceil(PILOT_REACH * state.tuning.n_leapfrog) if self.move.tunes_length else length
         length = min(length, self.max_leapfrog)
         step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
@@ -184,7 +185,7 @@ class HMCPopulation:
         _, *sources = rng.streams(state.seed, _STEPS, 1 + MAX_PILOTS, state.points.theta.device)
         for source in sources:
             noise, _, jitter, test = _randomness(source, state.points.theta)
-            step = (state.tuning.step_size * _around(jitter)).to(noise.dtype)[:, None]  # (P, 1)
+            step = (state.tuning.step_size * around(jitter)).to(noise.dtype)[:, None]  # (P, 1)
             moved, _ = kernel.move(state.points, step, length, noise, test)
             change = self._change(state.tuning, moved, step[:, 0])
             tuning = state.tuning._replace(step_size=state.tuning.step_size * change)
@@ -195,8 +196,7 @@ class HMCPopulation:
 
     def _change(self, tuning: Tuning, moved: Moved, step: Tensor) -> float:
         """The factor by which a trajectory changes the step size, within bounds."""
-        wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
-        return min(max(wanted, 1 / STEP_CHANGE), STEP_CHANGE)
+        return bounded(solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size)
 
     def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
         """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
@@ -255,11 +255,6 @@ def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tenso
     noise = rng.standard_normal([source], tuple(theta.shape), like=theta)[0]
     uniforms = rng.uniform([source], 2 * len(noise) + 1, like=noise)[0]
     return noise, float(uniforms[0]), uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
-
-
-def _around(jitter: Tensor) -> Tensor:
-    """Factors around 1 from uniform numbers."""
-    return torch.exp(math.log(PILOT_SPREAD) * (2 * jitter - 1))
 
 
 def _record(state: ChainState, moved: Moved, length: int, warming: bool, seconds: float) -> ChainRecord:

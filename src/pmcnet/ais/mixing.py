@@ -179,19 +179,28 @@ class Mixer:
             length = tuning.n_leapfrog
             if self.move.tunes_length:
                 length = min(MAX_LENGTH, math.ceil(PILOT_REACH * length))
-            factor = torch.exp(math.log(PILOT_SPREAD) * (2 * _per_particle(points, sources) - 1))
-            step = (tuning.step_size * factor).to(points.theta.dtype)  # (P,)
+            step = (tuning.step_size * around(_per_particle(points, sources))).to(points.theta.dtype)  # (P,)
             unit = _spread(points.theta, weight)
             moved, ways = kernel.move(points, step[:, None], length, *_randomness(points, sources), unit=unit)
             points, n_gradients = moved.points, n_gradients + length
             wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
             wanted, ways = agreed(comm, wanted), comm.agreed(ways.mean(0))
-            change = min(max(wanted, 1 / STEP_CHANGE), STEP_CHANGE)
+            change = bounded(wanted)
             tuned = best_length(ways) if self.move.tunes_length else tuning.n_leapfrog
             tuning = Tuning(tuning.step_size * change, max(tuned, math.ceil(tuning.n_leapfrog / 2)))
             if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
                 break
         return points, tuning, n_gradients
+
+
+def around(uniforms: Tensor) -> Tensor:
+    """Factors of a pilot's step size around 1, from uniform numbers."""
+    return torch.exp(math.log(PILOT_SPREAD) * (2 * uniforms - 1))
+
+
+def bounded(change: float) -> float:
+    """A change of the step size that one trajectory may make."""
+    return min(max(change, 1 / STEP_CHANGE), STEP_CHANGE)
 
 
 def _per_particle(points: Points, sources: Sequence[Stream]) -> Tensor:

@@ -20,7 +20,7 @@ from pmcnet.runs.stopping import Stopping
 
 MOST_SEED = 999
 """Of a study; larger ones are those of networks that are trained beside its chains."""
-_AT_ONCE = 2000  # test rows
+_AT_ONCE = 2000  # test rows, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,8 +168,11 @@ class Study:
     def added(self, average: Average, theta: Tensor) -> Average:
         """The average with these networks (P, D)."""
         (weights, _), target = self.target.parts(theta), self.target
+        rows = self.rows
         with torch.no_grad():
-            drawn = [target.likelihood.mean(target.network(weights, rows)) for rows in torch.split(self.rows, _AT_ONCE)]
+            drawn = [
+                target.likelihood.mean(target.network(weights, some)) for some in torch.split(rows, _at_once(len(rows)))
+            ]
         return average.plus(torch.cat(drawn, dim=1), self.label)
 
     def scores(self, average: Average) -> Record:
@@ -179,6 +182,12 @@ class Study:
     def told(self, text: str) -> None:
         """Say it, with the experiment's name."""
         self.say(f"{self.problem.name}, {text}")
+
+
+def _at_once(n_rows: int) -> int:
+    """Test rows at a time: where possible so many that all parts have one shape, and are compiled once."""
+    even = (n for n in range(_AT_ONCE, _AT_ONCE // 2, -1) if n_rows % n == 0)
+    return next(even, _AT_ONCE)
 
 
 def said(scores: Record) -> str:
