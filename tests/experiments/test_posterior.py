@@ -15,7 +15,7 @@ from pmcnet.errors import DivergedError, InputError, RunInterrupted
 from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, posterior, reproduce, rivals
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.stages import Stages
-from pmcnet.experiments.study import _at_once, said
+from pmcnet.experiments.study import said
 
 TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, rivals=False)
 STEPS = replace(TINY, sampler="sghmc", budget=0.01)
@@ -46,11 +46,6 @@ def test_averages_are_those_of_all_networks():
     total, shared = added.uncertainty
     assert (shared >= -1e-12).all()
     assert torch.allclose(total - shared, -(draws * draws.log()).sum(-1).double().mean(0))
-
-
-@pytest.mark.parametrize(("n_rows", "at_once"), [(12_032, 1504), (10_000, 2000), (10_007, 2000), (20, 2000)])
-def test_test_rows_go_in_parts_of_one_shape(n_rows, at_once):
-    assert _at_once(n_rows) == at_once
 
 
 def test_certainty_about_something_false_is_told_and_kept_as_plain_data():

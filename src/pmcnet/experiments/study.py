@@ -6,6 +6,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from pmcnet.ais.tiling import even_size
 from pmcnet.bnn import BayesianTarget
 from pmcnet.bnn.arithmetic import Precision
 from pmcnet.errors import InputError
@@ -168,11 +169,9 @@ class Study:
     def added(self, average: Average, theta: Tensor) -> Average:
         """The average with these networks (P, D)."""
         (weights, _), target = self.target.parts(theta), self.target
-        rows = self.rows
+        parts = torch.split(self.rows, even_size(len(self.rows), _AT_ONCE))
         with torch.no_grad():
-            drawn = [
-                target.likelihood.mean(target.network(weights, some)) for some in torch.split(rows, _at_once(len(rows)))
-            ]
+            drawn = [target.likelihood.mean(target.network(weights, rows)) for rows in parts]
         return average.plus(torch.cat(drawn, dim=1), self.label)
 
     def scores(self, average: Average) -> Record:
@@ -182,12 +181,6 @@ class Study:
     def told(self, text: str) -> None:
         """Say it, with the experiment's name."""
         self.say(f"{self.problem.name}, {text}")
-
-
-def _at_once(n_rows: int) -> int:
-    """Test rows at a time: where possible so many that all parts have one shape, and are compiled once."""
-    even = (n for n in range(_AT_ONCE, _AT_ONCE // 2, -1) if n_rows % n == 0)
-    return next(even, _AT_ONCE)
 
 
 def said(scores: Record) -> str:
