@@ -83,6 +83,15 @@ def test_classes_guessed_from_numbers_are_remarked(table):
     assert prepare(replace(prepared.settings, task="regression")).task == "regression"
 
 
+@pytest.mark.parametrize("value", [1e300, -1e6])
+def test_a_number_beside_which_all_others_look_alike_is_remarked(table, value):
+    frame = rows().assign(rare=[1.0] + [0.0] * 39, large=np.arange(40) * 1e12)
+    assert prepare(table(frame)).remarks == ()
+    frame.loc[7, "x"] = value
+    (remark,) = prepare(table(frame)).remarks
+    assert f"column 'x' has {value:g} in row 8, beside which its other values hardly differ" in remark
+
+
 def test_dropped_columns_are_gone(table):
     prepared = prepare(replace(table(rows().assign(id=range(40))), drop=("id",)))
     assert list(prepared.x_train.columns) == ["x"]

@@ -21,6 +21,7 @@ ADDED = {
     "regression": ("prediction", "std", "lower", "upper", "epistemic", "aleatoric"),
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""
+_FAR = 1e4  # standard deviations of a column's other values
 
 
 class Prepared(NamedTuple):
@@ -47,7 +48,7 @@ def prepare(settings: RunSettings) -> Prepared:
     x = _features(frame, settings, task)
     columns = Columns.of(x)
     numbers = columns.matrix(x)  # (N, d)
-    constant = _constant(columns, numbers)
+    constant, far = _constant(columns, numbers), _far(columns, numbers)
     train, test = _split(y, task, settings.test_share, settings.seed)
     train, test, moved = _with_all_seen(train, test, columns, numbers, y, task)
     return Prepared(
@@ -59,7 +60,7 @@ def prepare(settings: RunSettings) -> Prepared:
         y[test],
         test,
         data.fingerprint(frame),
-        tuple(remark for remark in (guessed, constant, moved) if remark),
+        tuple(remark for remark in (guessed, constant, far, moved) if remark),
     )
 
 
@@ -132,6 +133,24 @@ def _constant(columns: Columns, numbers: Matrix) -> str:
         )
     shown = ", ".join(repr(columns.names[i]) for i in constant[:5]) + (", ..." if len(constant) > 5 else "")
     return f"constant columns say nothing: {shown}." if len(constant) else ""
+
+
+def _far(columns: Columns, numbers: Matrix) -> str:
+    """A remark about a number beside which all others of its column look alike: scaling would leave nothing of them."""
+    for column, values in zip(columns.columns, numbers.T, strict=True):
+        known = np.flatnonzero(~np.isnan(values))
+        if column.kind != "number" or len(known) < 3:
+            continue
+        row = known[np.abs(values[known]).argmax()]
+        others = values[known[known != row]]
+        unit = np.abs(others).max() or 1.0
+        spread = (others / unit).std()
+        if 0 < spread * _FAR < np.abs(values[row]) / unit:
+            return (
+                f"column {column.name!r} has {values[row]:g} in row {row + 1}, beside which its other values hardly "
+                "differ. If it is a mistake, correct it or leave the row out."
+            )
+    return ""
 
 
 def _split(y: NDArray[Any], task: Task, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
