@@ -18,6 +18,8 @@ from torch import nn
 from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError
+from pmcnet.estimators.companion import Companion
+from pmcnet.tune import Search
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +208,15 @@ def test_validation_searches_the_prior_of_a_variant():
     options = {"n_proposals": 3, "n_draws": 5, "n_steps": 2, "n_epochs": 3}
     model = PMCNetRegressor(method="pmcnet-light", method_options=options, random_state=0).fit(*numbers(30))
     assert {"sigma", "validation_nll"} == set(model.prior_trials_[0])
+
+
+def test_a_prior_at_the_end_of_the_range_is_told(monkeypatch):
+    told = []
+    monkeypatch.setattr(Companion, "stage", lambda self, text: told.append(text))
+    found = Search(20.0, 1.0, ((0.05, 3.0), (1.0, 2.0), (20.0, 1.0)), False)
+    monkeypatch.setattr("pmcnet.tune.validation_prior", lambda *args, **kwargs: found)
+    PMCNetRegressor(method="adam-map", method_options={"n_epochs": 1}, random_state=0).fit(*numbers(30))
+    assert "prior_std 20 is an end of the range that is searched" in told
 
 
 def test_module_of_the_user():

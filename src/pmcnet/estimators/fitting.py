@@ -267,6 +267,8 @@ class Fitting:
             training, fit, validation, weight=counts, progress=self._tell_validation, comm=self.comm
         )
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
+        if not found.bracketed:
+            self.companion.stage(f"prior_std {found.best:.3g} is an end of the range that is searched")
         chosen = replace(target, prior=target.prior.rescaled(found.best))
         return _Searched(chosen, trials, time.monotonic() - start)
 
