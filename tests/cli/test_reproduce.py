@@ -161,7 +161,7 @@ def test_fresh_spares_experiments_whose_names_begin_alike(little, monkeypatch, t
 
 def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: None)
-    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3")
+    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3", "--no-rivals")
     for seed in ("1", "2"):
         result = reproduced(name, tmp_path / seed, "--seed", seed, *options)
         assert result.exit_code == 0, result.output
@@ -173,9 +173,10 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     assert json.loads((tmp_path / "both" / f"{name}.json").read_text())["settings"]["seed"] == [1, 2]
     assert (tmp_path / "both" / f"{name}-probability.npz").exists()
     assert "SGHMC chains, approximate" in result.stdout
+    assert "SGLD" not in result.stdout
     result = reproduced(name, tmp_path / "both", *folders, *options)
     assert result.exit_code == 2
-    assert "--join runs nothing; leave --budget, --chains out" in result.output
+    assert "--join runs nothing; leave --budget, --chains, --no-rivals out" in result.output
     for wrong, words in (
         (("--join", str(tmp_path / "1")), "there must be two at least"),
         ((*folders, "--out", str(tmp_path / "1")), "is one of the runs"),

@@ -325,5 +325,7 @@ def test_budget_and_seeds_are_refused_where_they_mean_nothing():
         reproduce("naval", quick=True, device="cpu", say=print, seed=0)
     with pytest.raises(InputError, match="naval has no chains"):
         reproduce("naval", quick=True, device="cpu", say=print, n_chains=2)
+    with pytest.raises(InputError, match="naval has no chains"):
+        reproduce("naval", quick=True, device="cpu", say=print, rivals=False)
     with pytest.raises(InputError, match="has one seed"):
         reproduce("mnist-c-posterior", quick=True, device="cpu", say=print, n_seeds=2)

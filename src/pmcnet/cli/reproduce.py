@@ -20,6 +20,9 @@ import click
 @click.option("--seed", type=click.IntRange(0, 999), help="Of the experiments with chains; 0 where it is left out.")
 @click.option("--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has.")
 @click.option(
+    "--no-rivals", "alone", is_flag=True, help="Only the chains; a later call without it adds what is beside."
+)
+@click.option(
     "--join",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
@@ -36,6 +39,7 @@ def reproduce(
     budget: str | None,
     seed: int | None,
     n_chains: int | None,
+    alone: bool,
     join: tuple[Path, ...],
     fresh: bool,
 ) -> None:
@@ -49,7 +53,8 @@ def reproduce(
     from pmcnet.errors import RunInterrupted
     from pmcnet.estimators.planning import seconds_of
 
-    options = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--chains": n_chains, "--fresh": fresh or None}
+    options = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--chains": n_chains}
+    options |= {"--no-rivals": alone or None, "--fresh": fresh or None}
     given = [option for option, value in options.items() if value is not None]
     if name is None and not listing and (given or join or quick):
         raise click.UsageError("say which: NAME is missing; --list tells what there is.")
@@ -78,6 +83,7 @@ def reproduce(
                 budget=seconds,
                 seed=seed,
                 n_chains=n_chains,
+                rivals=False if alone else None,
             )
         except KeyboardInterrupt:
             if not _kept(name, folder):

@@ -96,6 +96,7 @@ def reproduce(
     budget: float | None = None,
     seed: int | None = None,
     n_chains: int | None = None,
+    rivals: bool | None = None,
 ) -> Record:
     """Run one experiment.
 
@@ -109,15 +110,16 @@ def reproduce(
         budget: seconds of an experiment with chains, those of earlier calls included.
         seed: of an experiment with chains.
         n_chains: how many it has, if other than the default.
+        rivals: whether other methods run beside its chains.
     """
     experiment = named(name)
     settings = experiment.settings.quick() if quick else experiment.settings
     if isinstance(settings, StudySettings):
         if n_seeds is not None:
             raise InputError(f"{name} has one seed; --seed says which, and --join puts runs with several together.")
-        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains}
+        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains, "rivals": rivals}
         settings = replace(settings, **{key: value for key, value in chosen.items() if value is not None})
-    elif any(option is not None for option in (budget, seed, n_chains)):
+    elif any(option is not None for option in (budget, seed, n_chains, rivals)):
         raise InputError(f"{name} has no chains, their budget or seed; the experiments named *-posterior have.")
     elif n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))
