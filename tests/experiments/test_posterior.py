@@ -223,6 +223,14 @@ def test_damaged_files_and_seeds_beyond_those_of_studies_are_refused(tmp_path):
         replace(STEPS, seed=1000)
 
 
+@pytest.mark.parametrize("text", ["[]", "{}"])
+def test_a_record_that_says_nothing_is_refused(tmp_path, text):
+    run(STEPS, folder=tmp_path)
+    (tmp_path / "mnist-c-posterior-chains.json").write_text(text)
+    with pytest.raises(InputError, match="are missing or incomplete"):
+        run(STEPS, folder=tmp_path)
+
+
 @pytest.mark.parametrize("lost", ["chains-0.tensors", "chains-0.safetensors"])
 def test_a_run_does_not_go_on_without_a_part_of_it(tmp_path, lost):
     run(STEPS, folder=tmp_path)

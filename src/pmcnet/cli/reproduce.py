@@ -70,7 +70,7 @@ def reproduce(
         return
     seconds = seconds_of(budget) if budget is not None else None
     experiments.device_of(device)
-    with _alone(name, folder) if experiments.named(name).keeps else nullcontext():
+    with _held(name, folder) if experiments.named(name).keeps else nullcontext():
         _resume(name, folder, fresh)
         try:
             record = experiments.reproduce(
@@ -92,8 +92,8 @@ def reproduce(
     _finish(record, name, out)
 
 
-def _alone(name: str, folder: Path) -> AbstractContextManager[None]:
-    """Two processes that go on with one run would spoil it for each other."""
+def _held(name: str, folder: Path) -> AbstractContextManager[None]:
+    """Hold the run's checkpoints: two processes that go on with it would spoil it for each other."""
     from pmcnet.runs.lock import locked
 
     folder.mkdir(parents=True, exist_ok=True)

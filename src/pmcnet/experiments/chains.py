@@ -15,7 +15,7 @@ from pmcnet.experiments.scoring import since
 from pmcnet.experiments.stages import Kept
 from pmcnet.experiments.study import Study, said
 from pmcnet.methods.checkpoint import AnyState
-from pmcnet.methods.rounding import decisive
+from pmcnet.methods.rounding import as_before, decisive
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sghmc import REASON, SGHMC
 from pmcnet.methods.training_state import TrainingState
@@ -122,7 +122,6 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
     """
     theta, sigma, walked = _walked(study, start)
     log, settings = Log(study, seconds + walked), study.settings
-    path = decisive(study.target, theta, sigma)
     sampler = ais.HMCPopulation(
         n_warmup=settings.n_warmup,
         n_draws=1 << 20,
@@ -131,7 +130,10 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         keep=False,
     )
     state = log.state
-    if not isinstance(state, ais.ChainState):
+    if isinstance(state, ais.ChainState):
+        path = as_before(study.target, state.arithmetic)
+    else:
+        path = decisive(study.target, theta, sigma)
         state = sampler.init(path, theta, seed=settings.seed, sigma=sigma)
     while not log.spent:
         state, line = sampler.step(state, path)

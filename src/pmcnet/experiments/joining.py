@@ -38,7 +38,7 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     if now != before:
         raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
     label, _ = posterior.SAMPLERS[study.settings.sampler]
-    drawn = _kept(runs, chains.KEY, device)
+    drawn = _drawn(runs, folders, device)
     average = _average(drawn)
     rows = {"starting networks": _row(study, _kept(runs, chains.START, device))}
     ensembles = _kept(runs, rivals.ENSEMBLE, device)
@@ -65,7 +65,7 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
 
 
 def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
-    """Refuse runs without draws, of different posteriors, or of the same chains."""
+    """Refuse runs of different posteriors, or of the same chains."""
     known = {field.name for field in fields(Settings)} - set(posterior.MAY_CHANGE) | {"device", "n_outliers"}
     for run, one in zip(runs, folders, strict=True):
         if run.settings.keys() != known:
@@ -75,9 +75,6 @@ def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
         told = ", ".join(f"{one} has {seed}" for one, seed in zip(folders, seeds, strict=True))
         raise InputError(f"runs that are joined need seeds of their own (--seed); {told}.")
     for run, one in zip(runs, folders, strict=True):
-        kept = run.kept(chains.KEY, torch.device("cpu"))
-        if kept is None or Average.of(kept.tensors).n == 0:
-            raise InputError(f"the run in {one} has no draws yet.")
         others = [key for key, value in runs[0].settings.items() if run.settings.get(key) != value]
         if others := [key for key in others if key not in _MAY_DIFFER]:
             raise InputError(f"the run in {one} differs from that in {folders[0]} in {', '.join(others)}.")
@@ -87,6 +84,15 @@ def _settings(plain: dict[str, Any]) -> Settings:
     """As they were before they were written."""
     known: dict[str, Any] = {field.name: plain[field.name] for field in fields(Settings) if field.name in plain}
     return Settings(**known | {"limits": known["limits"] and tuple(known["limits"])})
+
+
+def _drawn(runs: list[Stages], folders: Sequence[Path], device: torch.device) -> list[Kept]:
+    """What runs have drawn; each must have."""
+    found = [run.kept(chains.KEY, device) for run in runs]
+    for kept, one in zip(found, folders, strict=True):
+        if kept is None or Average.of(kept.tensors).n == 0:
+            raise InputError(f"the run in {one} has no draws yet.")
+    return [kept for kept in found if kept is not None]
 
 
 def _kept(runs: list[Stages], key: str, device: torch.device) -> list[Kept]:

@@ -65,8 +65,8 @@ class Stages:
         record = self.record(key)
         if record is None:
             return None
-        turn, has_state = record.pop("turn", None), record.pop("has_state", None)
-        part = f"{key}-{turn}"
+        known = record if isinstance(record, dict) else {}
+        part, has_state = f"{key}-{known.pop('turn', None)}", known.pop("has_state", None)
         tensors, state = self.tensors(part, device), self.state(part, device)
         if not tensors or has_state is not (state is not None):
             raise InputError(f"{self._path(part)}.* are missing or incomplete. Begin anew with --fresh.")
