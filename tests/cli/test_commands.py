@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 from cli.commands import LIGHT, TINY, classes, done, files, numbers, written
 from pmcnet import __version__
 from pmcnet.cli import main
+from pmcnet.methods import registry
 from pmcnet.runs import predicting
 
 RUN_FILES = {
@@ -239,6 +241,12 @@ def test_help_of_every_command(command):
     result = done(*([command] if command else []), "-h")
     assert result.stdout.startswith("Usage: pmcnet")
     assert result.stdout == done(*([command] if command else []), "--help").stdout
+
+
+def test_help_of_fit_names_every_method():
+    text = re.sub(r"-\n\s+", "-", done("fit", "--help").stdout)  # names broken at the end of a line
+    words = re.split(r"[\s,;.]+", text)
+    assert {"auto", *registry.NAMES, *registry.EXTRAS} <= set(words)
 
 
 def test_help_is_shown_without_heavy_imports():

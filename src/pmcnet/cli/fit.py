@@ -5,7 +5,11 @@ from typing import Any
 
 import click
 
-_NAMES = "annealed, hmc, pmcnet, pmcnet-light, gradfree, covfree, dm-pmc, sl-pmc, adam-mle, adam-map, ensemble, ..."
+# those of methods.registry, which takes a second to import
+_NAMES = (
+    "auto, annealed, hmc, pmcnet, gradfree, covfree, dm-pmc, sl-pmc, pmcnet-light, adam-mle, adam-map, ensemble, bbp, "
+    "sgld, psgld, sghmc, mc-dropout, sae; with extras installed laplace, nuts"
+)
 
 
 def model_options(command: Any) -> Any:
@@ -33,7 +37,7 @@ def model_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("data", required=False)
-@click.option("--method", help=f"auto, {_NAMES}. Default: auto.")
+@click.option("--method", help=f"{_NAMES}. Default: auto.")
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="A setting of the method; repeatable.")
 @model_options
 @click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings; options given here win.")
