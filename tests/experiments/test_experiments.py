@@ -1,8 +1,6 @@
 """The paper's experiments at tiny sizes, and the one published row that can be checked exactly."""
 
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +16,6 @@ from pmcnet.experiments.scoring import score
 from pmcnet.experiments.study import Settings as StudySettings
 from pmcnet.methods import Jitter, PMCMethod
 
-ROOT = Path(__file__).parents[2]
 LARGE = DeepSettings | StudySettings
 SHALLOW = [name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, LARGE)]
 
@@ -61,12 +58,11 @@ def test_problems_have_the_papers_networks_and_scaling(name, dim):
     assert not torch.allclose(problem.test[0].mean(0), torch.zeros(x.shape[1]).double(), atol=1e-3)
 
 
-def published_ionosphere_weights() -> torch.Tensor:
-    """The paper's starting weights as a flat vector; skips the test where they are not at hand."""
-    path = Path(os.environ.get("PMCNET_DATA", ROOT.parent / "shared" / "data")) / "paper_splits" / "ionosphere.npz"
-    if not path.exists():
-        pytest.skip(f"the published weights are not at hand: {path} is missing")
-    stored = np.load(path)
+@pytest.fixture
+def published_weights(shared) -> torch.Tensor:
+    """The paper's starting weights on Ionosphere as a flat vector."""
+    name = "paper_splits/ionosphere.npz"
+    stored = np.load(shared(name) / name)
     names = sorted(key for key in stored if key.startswith("init_"))
     weights = {key: torch.as_tensor(stored[key]).double() for key in names}
     w1, w2 = (weights[k] for k in names if k.startswith("init_W"))
@@ -74,9 +70,9 @@ def published_ionosphere_weights() -> torch.Tensor:
     return torch.cat([w1.mT.reshape(-1), b1.reshape(-1), w2.mT.reshape(-1), b2.reshape(-1)])
 
 
-def test_published_ionosphere_weights_give_the_published_adam_row():
+def test_published_ionosphere_weights_give_the_published_adam_row(published_weights):
     """The paper's starting weights on its rows, each part scaled by itself as its code did: ADAM-MLE, exactly."""
-    theta, network = published_ionosphere_weights(), MLP((33, 5, 1))
+    theta, network = published_weights, MLP((33, 5, 1))
     split = data.standardise_each(data.paper_split("ionosphere"))
     x, label = torch.as_tensor(split.x_test), torch.as_tensor(split.y_test)
     samples = ais.WeightedSamples(theta[None], torch.zeros(1, dtype=torch.float64))
@@ -98,10 +94,10 @@ def test_score_of_a_perfect_network():
 
 
 @pytest.mark.slow
-def test_pmcnet_from_the_published_weights_gives_the_published_row():
+def test_pmcnet_from_the_published_weights_gives_the_published_row(published_weights):
     """Jitter 0.1 around the paper's own solution, five seeds: accuracy and AUC within one reported std."""
     problem = paper_problem("ionosphere", torch.device("cpu"))
-    method = PMCMethod(start=Jitter(0.1, solution=published_ionosphere_weights()))
+    method = PMCMethod(start=Jitter(0.1, solution=published_weights))
     target = problem.target(paper.PRIOR_VARIANCE["ionosphere"])
     scored = [score(method.fit(target, seed=seed).posterior, *problem.test)["per_draw"] for seed in range(5)]
     for name in ("accuracy", "auc"):
