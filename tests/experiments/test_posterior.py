@@ -109,11 +109,15 @@ def test_a_larger_budget_goes_on_where_the_run_was(tmp_path):
 
 
 def test_steps_on_mini_batches_draw_after_their_walk_and_go_on(tmp_path):
-    first = run(STEPS, folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    told, again = [], []
+    first = run(STEPS, folder=tmp_path, say=told.append)["rows"]["SGHMC chains, approximate"]
+    assert sum("the first draws come after epoch 2" in line for line in told) == 1
     assert first["verdict"][0] == "doubtful"
     assert [("log_density" in line) for line in first["history"]] == [False, True]  # the walk has two epochs
     assert first["scores"]["n_networks"] == STEPS.n_chains
-    more = run(replace(STEPS, budget=first["seconds"] + 0.01), folder=tmp_path)["rows"]["SGHMC chains, approximate"]
+    longer = replace(STEPS, budget=first["seconds"] + 0.01)
+    more = run(longer, folder=tmp_path, say=again.append)["rows"]["SGHMC chains, approximate"]
+    assert not any("first draws" in line for line in again)
     assert more["history"][:2] == first["history"]
     assert len(more["history"]) > 2
     assert [line["epoch"] for line in more["history"]] == list(range(1, len(more["history"]) + 1))

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import torch
@@ -157,6 +158,9 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         seconds: what they have taken.
     """
     log, settings, target = Log(study, seconds), study.settings, study.target
+    if log.average.n == 0:
+        first = next(epoch for epoch in count(1) if settings.draws_at(epoch))
+        study.told(f"the first draws come after epoch {first}, whatever the budget")
     cycle = settings.cycle_epochs or _MOST_EPOCHS
     n_cycles = max(1, _MOST_EPOCHS // cycle)
     method = SGHMC(
