@@ -170,6 +170,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         last_step=_LAST_STEP if settings.cycle_epochs else 1.0,
         step=settings.walk_step,
         metric=settings.metric,
+        information=settings.information,
         friction=settings.friction,
         batch_size=settings.walk_batch,
         n_epochs=n_cycles * cycle,

@@ -41,6 +41,7 @@ class Settings:
         walk_epochs: of the walk, in which there are no draws; noise grows over half of them.
         walk_step: its first step.
         metric: of the steps of "sghmc".
+        information: likewise.
         friction: likewise.
         cycle_epochs: over which the step of "sghmc" falls before it is the first again; 0: it stays.
         walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows cancel their noise.
@@ -69,7 +70,8 @@ class Settings:
     sampler: Literal["hmc", "sghmc"] = "hmc"
     walk_epochs: int = 240
     walk_step: float = 1e-3
-    metric: Literal["fisher", "prior"] = "fisher"
+    metric: Literal["fisher", "prior", "kronecker"] = "fisher"
+    information: float = 1.0
     friction: float = 0.1
     cycle_epochs: int = 0
     walk_batch: int = 4500

@@ -2,14 +2,15 @@
 
     v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
 
-with friction a and step h. C is diagonal. With the metric "fisher" it is the inverse of the curvature that mini-batches
+with friction a and step h. The metric C (`metric`) is "fisher", the inverse of the diagonal curvature that mini-batches
 show: F = (N / n) E[g_batch^2] is the empirical Fisher information, and the prior adds its own; the mean is over chains
 and recent batches. Where rows count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior"
 it is the prior's variance: parameters that are known well only as long as others stay, such as the scales of
-normalisation layers, are then not left behind, and steps have to be smaller. Gradients of mini-batches have noise of
-their own, which is not taken off: independent batches would heat chains by about h N / (2 a n), and those of one epoch,
-which share no rows, by less. Within a cycle h falls by a cosine. In its first part chains look for a mode, by steps of
-the gradient over its root mean square and without noise; draws are kept after.
+normalisation layers, are then not left behind, and steps have to be smaller. "kronecker" has the prior's variance but
+in directions of each layer that batches tell much of; see `metric`. Gradients of mini-batches have noise of their own,
+which is not taken off: independent batches would heat chains by about h N / (2 a n), and those of one epoch, which
+share no rows, by less. Within a cycle h falls by a cosine. In its first part chains look for a mode, by steps of the
+gradient over its root mean square and without noise; draws are kept after.
 """
 
 import math
@@ -25,6 +26,7 @@ from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
+from pmcnet.methods.metric import Diagonal, Kronecker, Metric
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
 from pmcnet.methods.training_state import Stage, TrainingObserver, TrainingState
@@ -34,8 +36,8 @@ REASON = (
     "draws of stochastic gradient HMC come from steps that are never corrected and gradients of mini-batches: nothing "
     "measures how far they are from the posterior. Use hmc or the annealed method for one that is."
 )
-_FORGET = 0.99
 _NOISE_STEP = 1 << 40
+_BATCHES_BETWEEN_TURNS = 2000  # of the metric, at most
 
 
 class Walked(NamedTuple):
@@ -55,7 +57,8 @@ class SGHMC(Trained):
         n_chains: chains, run as one batch.
         n_cycles: times that the step falls; each cycle may find another mode.
         step: h at the beginning of a cycle, in units of the metric.
-        metric: C, "fisher" or "prior".
+        metric: C, "fisher", "prior" or "kronecker".
+        information: share of the Fisher information in the first and the last.
         learning_rate: step of the search for a mode, likewise.
         friction: a.
         exploration: share of a cycle that looks for a mode.
@@ -71,7 +74,8 @@ class SGHMC(Trained):
     n_chains: int = 4
     n_cycles: int = 4
     step: float = 3e-3
-    metric: Literal["fisher", "prior"] = "fisher"
+    metric: Literal["fisher", "prior", "kronecker"] = "fisher"
+    information: float = 1.0
     learning_rate: float = 1e-2
     friction: float = 0.1
     exploration: float = 0.5
@@ -86,8 +90,10 @@ class SGHMC(Trained):
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_cycles, self.batch_size, self.n_epochs, self.n_kept) < 1:
             raise InputError("n_chains, n_cycles, batch_size, n_epochs and n_kept must be at least 1.")
-        if self.metric not in ("fisher", "prior"):
-            raise InputError(f'metric must be "fisher" or "prior"; got {self.metric!r}.')
+        if self.metric not in ("fisher", "prior", "kronecker"):
+            raise InputError(f'metric must be "fisher", "prior" or "kronecker"; got {self.metric!r}.')
+        if not 0 < self.information <= 1:
+            raise InputError(f"information must be above 0 and at most 1; got {self.information}.")
         check_rate("step", self.step)
         check_rate("learning_rate", self.learning_rate)
         if not 0 < self.friction <= 1:
@@ -149,33 +155,36 @@ class SGHMC(Trained):
         Without `keep` no draws are kept: observers make of each state what they need.
         """
         theta, velocity = start.detach().clone(), torch.zeros_like(start)
-        square, prior = theta.new_zeros(target.dim), prior_scale(target).square().reciprocal()  # (D,)
+        prior = prior_scale(target).square().reciprocal()  # (D,)
+        metric = self._metric(target, prior, len(theta))
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
         n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
         times = self._times(n_batches, len(theta)) if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
         n_drawn = sum(at <= n_done for at in times)
-        parts = {"theta": theta, "velocity": velocity, "square": square}
+        parts = {"theta": theta, "velocity": velocity, **metric.parts}
         watch.restore({**parts, "draws": draws[:n_drawn]}, theta)
+        metric.again()
         for epoch in range(watch.first, self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 score, share = target.batch_likelihood_and_score(theta, batch).score, len(target.x) / batch.n_rows
-                square.lerp_(score.square().mean(0), max(1 - _FORGET, 1 / (n_done + 1)))
+                metric.learn(score, n_done)
+                if _is_turn(n_done, n_batches):
+                    metric.renew()
                 gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                 noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
                 done = n_done / (n_batches * self.n_epochs)
                 height, noisy = self._height(done)
                 velocity *= 1 - self.friction
                 if noisy:
-                    scale = height * self.step / self._curvature(once * share * square, prior)  # h C, (D,)
                     temperature = min(1.0, done / self.heating) if self.heating else 1.0
-                    spread = (2 * self.friction * temperature * scale).sqrt()
-                    velocity.addcmul_(gradient, scale).addcmul_(noise, spread)
+                    spread = 2 * self.friction * temperature
+                    metric.push(velocity, gradient, noise, step=height * self.step, spread=spread, count=once * share)
                 else:
                     rate = self.friction * height * self.learning_rate
-                    velocity.addcmul_(gradient, rate / (share * square.sqrt() + prior.sqrt()))
+                    velocity.addcmul_(gradient, rate / (share * metric.square.sqrt() + prior.sqrt()))
                 theta += velocity
                 n_done += 1
                 if n_drawn < len(times) and times[n_drawn] == n_done:
@@ -185,12 +194,13 @@ class SGHMC(Trained):
                 watch.judge(theta)
             watch.done({**parts, "draws": draws[:n_drawn]})
         share = len(target.x) / min(self.batch_size, len(target.x))
-        sigma = self._curvature(once * share * square, prior).rsqrt()
+        sigma = metric.curvature(once * share).rsqrt()
         return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history))
 
-    def _curvature(self, information: Tensor, prior: Tensor) -> Tensor:
-        """1 / C (D,) of the Fisher information and the prior's own."""
-        return prior if self.metric == "prior" else information + prior
+    def _metric(self, target: BayesianTarget, precision: Tensor, n_chains: int) -> Metric:
+        if self.metric == "kronecker":
+            return Kronecker(target.network.layout, precision, self.information, n_chains)
+        return Diagonal(precision, self.information if self.metric == "fisher" else 0.0)
 
     def _height(self, done: float) -> tuple[float, bool]:
         """The share of the first step when this share of all steps is done, and whether noise is added."""
@@ -207,6 +217,18 @@ class SGHMC(Trained):
             first, last = (n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0))
             times |= {math.floor(first + (last - first) * (i + 1) / each) for i in range(each)}
         return sorted(at for at in times if at >= 1)
+
+
+def _is_turn(n_done: int, n_batches: int) -> bool:
+    """Whether the metric is renewed at this step: after 0, 1, 2, 4... of the first epoch, then at the start of some."""
+    epoch, within = divmod(n_done, n_batches)
+    if epoch == 0:
+        return _is_power_of_two(within)
+    return within == 0 and (_is_power_of_two(epoch) or epoch % -(-_BATCHES_BETWEEN_TURNS // n_batches) == 0)
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number & (number - 1) == 0  # or 0
 
 
 def _once(target: BayesianTarget) -> float:
