@@ -8,7 +8,7 @@ import torch
 
 from pmcnet import ais
 from pmcnet.bnn import MLP, BayesianTarget, Categorical, Gaussian, GaussianPrior, LeNet5, ModuleNetwork
-from pmcnet.errors import InputError
+from pmcnet.errors import DivergedError, InputError
 from pmcnet.experiments.problem import paper_problem
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.hmc import HMCMethod
@@ -266,6 +266,14 @@ def test_deep_networks_are_sampled_from_a_walk():
     assert fit.posterior.theta.shape == (4, target.dim)
     assert [line.warming for line in fit.history] == [True, True, False, False]
     assert fit.posterior.verdict.status == "degenerate"
+
+
+@pytest.mark.parametrize("metric", ["prior", "kronecker"])
+def test_chains_that_diverge_are_refused_with_a_remedy(metric):
+    target, _, _ = linear()
+    method = SGHMC(n_chains=2, n_cycles=1, metric=metric, step=1e6, batch_size=20, n_epochs=400)
+    with pytest.raises(DivergedError, match="Use a smaller step"):
+        method.fit(target, seed=0)
 
 
 def test_one_chain_is_refused_before_anything_is_trained():

@@ -216,7 +216,8 @@ class _Basis(NamedTuple):
 
     @classmethod
     def of(cls, *axes: Tensor) -> Self:
-        """Those of A x B x C / t^2; of nothing, zeros."""
+        """Those of A x B x C / t^2; of nothing, zeros, and likewise of a chain that diverged."""
+        axes = tuple(axis.nan_to_num(0.0, 0.0, 0.0) for axis in axes)
         trace = axes[0].diagonal(dim1=-2, dim2=-1).sum(-1).clamp_min(torch.finfo(axes[0].dtype).tiny)[..., None]
         (a, left), (b, middle), (c, last) = (torch.linalg.eigh(axis) for axis in axes)
         a, b, c = a.clamp_min(0), b.clamp_min(0) / trace, c.clamp_min(0) / trace
