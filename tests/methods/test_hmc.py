@@ -59,7 +59,8 @@ def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
 def test_steps_that_know_directions_reach_the_posterior_of_a_linear_network():
     """By single rows: gradients of more tell where a chain is, and it stays longer where steps are short."""
     target, mean, deviation = linear()
-    method = SGHMC(n_chains=200, n_cycles=1, metric="kronecker", step=3e-4, batch_size=1, n_epochs=200, n_kept=4000)
+    known = SGHMC(metric="kronecker", information=0.1, step=3e-4, n_cycles=1)
+    method = replace(known, n_chains=200, batch_size=1, n_epochs=200, n_kept=4000)
     theta = method.fit(target, seed=0).posterior.theta
     assert ((theta.mean(0) - mean).abs() < 5 * deviation / 200**0.5).all()
     assert torch.allclose(theta.std(0), deviation, rtol=0.1)

@@ -24,7 +24,7 @@ from torch import Tensor
 from pmcnet.bnn.network import Layout, Parameter
 
 _FORGET = 0.99
-_ALL_AT_FIRST, _EVERY = 64, 4  # batches that factors are learned from
+_ALL_AT_FIRST, _EVERY = 64, 2  # batches that factors are learned from
 
 
 class Metric(Protocol):
@@ -140,7 +140,7 @@ class Kronecker:
         self._rest.learn(score, n_before)
         if n_before >= _ALL_AT_FIRST and n_before % _EVERY:
             return
-        score, newest = score * self._deviation, _newest(n_before)
+        score, newest = score * self._deviation, _newest(n_before, 1 if n_before < _ALL_AT_FIRST else _EVERY)
         found = [axis for alike in self._alike for axis in alike.products(alike.of(score))]
         self._learned.lerp_(torch.cat([axis.flatten(1) for axis in found], dim=1), newest)
 
@@ -231,6 +231,6 @@ def _by_shape(layout: Layout) -> list[list[Parameter]]:
     return [list(group) for _, group in groupby(weights, key=lambda p: p.shape)]
 
 
-def _newest(n_before: int) -> float:
-    """Weight of the newest batch in a mean that forgets."""
-    return max(1 - _FORGET, 1 / (n_before + 1))
+def _newest(n_before: int, every: int = 1) -> float:
+    """Weight of the newest batch in a mean that forgets, where one of so many is taken."""
+    return every * max(1 - _FORGET, 1 / (n_before + 1))

@@ -37,7 +37,7 @@ REASON = (
     "measures how far they are from the posterior. Use hmc or the annealed method for one that is."
 )
 _NOISE_STEP = 1 << 40
-_BATCHES_BETWEEN_TURNS = 2000  # of the metric, at most
+_BATCHES_BETWEEN_TURNS = 100  # of the metric, at most
 
 
 class Walked(NamedTuple):
