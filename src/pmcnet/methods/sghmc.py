@@ -171,7 +171,7 @@ class SGHMC(Trained):
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 score, share = target.batch_likelihood_and_score(theta, batch).score, len(target.x) / batch.n_rows
                 metric.learn(score, n_done)
-                if _is_turn(n_done, n_batches):
+                if _is_turn(n_done):
                     metric.renew()
                 gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                 noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
@@ -219,16 +219,9 @@ class SGHMC(Trained):
         return sorted(at for at in times if at >= 1)
 
 
-def _is_turn(n_done: int, n_batches: int) -> bool:
-    """Whether the metric is renewed at this step: after 0, 1, 2, 4... of the first epoch, then at the start of some."""
-    epoch, within = divmod(n_done, n_batches)
-    if epoch == 0:
-        return _is_power_of_two(within)
-    return within == 0 and (_is_power_of_two(epoch) or epoch % -(-_BATCHES_BETWEEN_TURNS // n_batches) == 0)
-
-
-def _is_power_of_two(number: int) -> bool:
-    return number & (number - 1) == 0  # or 0
+def _is_turn(n_done: int) -> bool:
+    """Whether the metric is renewed at this step: after 0, 1, 2, 4... and then every so many."""
+    return n_done & (n_done - 1) == 0 or n_done % _BATCHES_BETWEEN_TURNS == 0
 
 
 def _once(target: BayesianTarget) -> float:
