@@ -187,6 +187,22 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
         assert words in result.output
 
 
+def test_a_run_goes_on_from_the_networks_of_another(little, monkeypatch, tmp_path):
+    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--no-rivals")
+    assert reproduced(name, tmp_path / "1", *options).exit_code == 0
+    left = tmp_path / "1" / "checkpoints" / "quick" / f"{name}-networks.safetensors"
+    result = reproduced(name, tmp_path / "2", *options, "--start", str(left), "--seed", "1")
+    assert result.exit_code == 0, result.output
+    assert "2 networks read in" in result.stderr
+    result = reproduced(name, tmp_path / "1", *options, "--start", str(left), "--fresh")
+    assert result.exit_code == 2
+    assert "--fresh would delete" in result.output
+    assert left.exists()
+    result = reproduced("naval", tmp_path / "3", "--start", str(left))
+    assert result.exit_code == 2
+    assert "naval has no chains" in result.output
+
+
 def test_options_without_a_name_are_not_a_wish_for_the_list():
     result = invoke("reproduce", "--seed", "3")
     assert result.exit_code == 2

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save
 
 from experiments import small
 from pmcnet.errors import DivergedError, InputError, RunInterrupted
@@ -124,6 +125,61 @@ def test_steps_on_mini_batches_draw_after_their_walk_and_go_on(tmp_path):
     drawn = [line["epoch"] for line in more["history"] if "log_density" in line]
     assert drawn == list(range(2, len(more["history"]) + 1, STEPS.drawn_every))
     assert more["scores"]["n_networks"] == len(drawn) * STEPS.n_chains
+
+
+NETWORKS = "mnist-c-posterior-networks.safetensors"
+
+
+def test_chains_go_on_from_the_networks_that_another_run_left(tmp_path, monkeypatch):
+    """They are those of its last state, to half precision; there is no walk, and no filter is stretched."""
+    monkeypatch.setattr(chains, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
+    monkeypatch.setattr(chains, "_MOST_EPOCHS", 4)
+    long = replace(STEPS, budget=1e9, walk_epochs=3)
+    run(long, folder=tmp_path / "first")
+    left = Stages.of(tmp_path / "first", "mnist-c-posterior").kept(chains.KEY, torch.device("cpu"))
+    start = tmp_path / "first" / NETWORKS
+    walked, settings = [], long.going_on(str(start))
+    monkeypatch.setattr(chains.SGHMC, "walk", recording(chains.SGHMC.walk, walked))
+    record = run(settings, folder=tmp_path / "second")
+    begun = walked[0]
+    assert torch.equal(begun, left.state.tensors["theta"].half().float())
+    assert record["settings"]["start"] == str(start)
+    drawn = record["rows"]["SGHMC chains, approximate"]["history"]
+    assert ["log_density" in line for line in drawn] == [False, True, True, True]
+    assert run(settings, folder=tmp_path / "second")["table"] == record["table"]  # nothing is left to do
+    assert load_file(tmp_path / "second" / NETWORKS)["theta"].shape == begun.shape
+
+
+def recording(walk, starts):
+    def walked(self, target, start, **options):
+        starts.append(start.clone())
+        return walk(self, target, start, **options)
+
+    return walked
+
+
+def test_corrected_chains_leave_networks_too(tmp_path):
+    run(folder=tmp_path)
+    kept = Stages.of(tmp_path, "mnist-c-posterior").kept(chains.KEY, torch.device("cpu"))
+    assert torch.equal(load_file(tmp_path / NETWORKS)["theta"], kept.state.points.theta.half())
+
+
+@pytest.mark.parametrize(
+    ("tensors", "message"),
+    [
+        ({"theta": torch.zeros(3, 61706)}, "holds 3 networks for 2 chains"),
+        ({"theta": torch.zeros(2, 5)}, r"holds a tensor \(2, 5\); chains of this experiment need \(n_chains, 61706\)"),
+        ({"theta": torch.zeros(0, 61706)}, r"holds a tensor \(0, 61706\)"),
+        ({"other": torch.zeros(2)}, "holds no networks"),
+        ({"theta": torch.full((2, 61706), torch.nan)}, "infinite weights"),
+        (None, "cannot be read"),
+    ],
+)
+def test_networks_that_do_not_fit_are_refused(tmp_path, tensors, message):
+    place = tmp_path / "networks.safetensors"
+    place.write_bytes(b"nothing" if tensors is None else save(tensors))
+    with pytest.raises(InputError, match=message):
+        run(STEPS.going_on(str(place)))
 
 
 class KilledError(Exception):

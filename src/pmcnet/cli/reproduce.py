@@ -20,6 +20,11 @@ import click
 @click.option("--seed", type=click.IntRange(0, 999), help="Of the experiments with chains; 0 where it is left out.")
 @click.option("--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has.")
 @click.option(
+    "--start",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Go on from the networks of an earlier run, its NAME-networks.safetensors, in place of training some.",
+)
+@click.option(
     "--no-rivals", "alone", is_flag=True, help="Only the chains; a later call without it adds what is beside."
 )
 @click.option(
@@ -39,6 +44,7 @@ def reproduce(
     budget: str | None,
     seed: int | None,
     n_chains: int | None,
+    start: Path | None,
     alone: bool,
     join: tuple[Path, ...],
     fresh: bool,
@@ -53,7 +59,7 @@ def reproduce(
     from pmcnet.errors import RunInterrupted
     from pmcnet.estimators.planning import seconds_of
 
-    options = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--chains": n_chains}
+    options = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--chains": n_chains, "--start": start}
     options |= {"--no-rivals": alone or None, "--fresh": fresh or None}
     given = [option for option, value in options.items() if value is not None]
     if name is None and not listing and (given or join or quick):
@@ -71,6 +77,8 @@ def reproduce(
     seconds = seconds_of(budget) if budget is not None else None
     experiments.device_of(device)
     with _held(name, folder) if experiments.named(name).keeps else nullcontext():
+        if fresh and start in _kept(name, folder):
+            raise click.UsageError(f"--fresh would delete {start}. Use another --out.")
         _resume(name, folder, fresh)
         try:
             record = experiments.reproduce(
@@ -84,6 +92,7 @@ def reproduce(
                 seed=seed,
                 n_chains=n_chains,
                 rivals=False if alone else None,
+                start=start,
             )
         except KeyboardInterrupt:
             if not _kept(name, folder):

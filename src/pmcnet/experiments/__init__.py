@@ -97,6 +97,7 @@ def reproduce(
     seed: int | None = None,
     n_chains: int | None = None,
     rivals: bool | None = None,
+    start: Path | None = None,
 ) -> Record:
     """Run one experiment.
 
@@ -111,6 +112,7 @@ def reproduce(
         seed: of an experiment with chains.
         n_chains: how many it has, if other than the default.
         rivals: whether other methods run beside its chains.
+        start: file of networks that its chains go on from.
     """
     experiment = named(name)
     settings = experiment.settings.quick() if quick else experiment.settings
@@ -119,7 +121,8 @@ def reproduce(
             raise InputError(f"{name} has one seed; --seed says which, and --join puts runs with several together.")
         chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains, "rivals": rivals}
         settings = replace(settings, **{key: value for key, value in chosen.items() if value is not None})
-    elif any(option is not None for option in (budget, seed, n_chains, rivals)):
+        settings = settings if start is None else settings.going_on(str(start))
+    elif any(option is not None for option in (budget, seed, n_chains, rivals, start)):
         raise InputError(f"{name} has no chains, their budget or seed; the experiments named *-posterior have.")
     elif n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))

@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,7 +11,9 @@ from torch import Tensor
 from pmcnet import ais
 from pmcnet.bnn import ModuleNetwork, at_prior_length
 from pmcnet.bnn.overflow import refuse_diverged
+from pmcnet.errors import InputError
 from pmcnet.experiments.averaging import Average
+from pmcnet.experiments.networks import read_networks
 from pmcnet.experiments.scoring import since
 from pmcnet.experiments.stages import Kept
 from pmcnet.experiments.study import Study, said
@@ -26,6 +28,14 @@ _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _MOST_EPOCHS = 1 << 20
 _LAST_STEP = 0.02  # of a cycle, in the first one's
 KEY, START = "chains", "start"
+
+
+class Sampled(NamedTuple):
+    """A sampler's record, the averaged probabilities of the test rows (N, C), and the chains' last networks (P, D)."""
+
+    record: Record
+    probability: Tensor
+    networks: Tensor
 
 
 class _SpentError(Exception):
@@ -103,18 +113,30 @@ def begun(study: Study) -> tuple[Tensor, Record]:
     kept = stages.kept(START, study.device)
     if kept is None:
         start = time.monotonic()
-        theta = settings.adam(study.target, settings.n_chains, seed=settings.seed)
+        theta = _first(study)
         seconds = since(start, study.device)
         average = study.added(study.nothing(), theta)
         record: Record = {"seconds": seconds, "scores": study.scores(average)}
         kept = Kept(record, {"theta": theta} | average._asdict(), None)
         stages.keep(START, *kept)
-        study.told(f"{settings.n_chains} networks trained in {seconds:.1f} s: {said(record['scores'])}")
+        how = "read" if settings.start else "trained"
+        study.told(f"{settings.n_chains} networks {how} in {seconds:.1f} s: {said(record['scores'])}")
     return kept.tensors["theta"], kept.record
 
 
-def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
-    """Corrected trajectories on all rows: their record, and the averaged probabilities of the test rows.
+def _first(study: Study) -> Tensor:
+    """Networks (P, D), read or trained."""
+    settings = study.settings
+    if not settings.start:
+        return settings.adam(study.target, settings.n_chains, seed=settings.seed)
+    theta = read_networks(settings.start, study.target)
+    if len(theta) != settings.n_chains:
+        raise InputError(f"{settings.start} holds {len(theta)} networks for {settings.n_chains} chains (--chains).")
+    return theta
+
+
+def hmc(study: Study, start: Tensor, seconds: float) -> Sampled:
+    """Corrected trajectories on all rows.
 
     Args:
         study: what is sampled.
@@ -143,11 +165,12 @@ def hmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         text = f"log pi {line.log_density:.0f}, acceptance {line.acceptance:.2f}, {line.n_leapfrog} steps"
         log.step(line._asdict(), text, state)
     result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True, state.acceptance)
-    return log.finished(result, energy_error=finite(path.arithmetic.error)), log.average.mean
+    record = log.finished(result, energy_error=finite(path.arithmetic.error))
+    return Sampled(record, log.average.mean, state.points.theta)
 
 
-def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
-    """Steps on mini-batches, draws after the epochs of the walk: record and averaged probabilities.
+def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
+    """Steps on mini-batches, draws after the epochs of the walk.
 
     In the metric of the Fisher information the step should stay as it is: where it rises suddenly, as between two
     cycles, by scales that were felt with small steps, chains are thrown out of their networks.
@@ -176,9 +199,12 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
         n_epochs=n_cycles * cycle,
     )
     assert isinstance(target.network, ModuleNetwork)
-    start = at_prior_length(target.network, start, prior_scale(target))
+    if not settings.start:
+        start = at_prior_length(target.network, start, prior_scale(target))
+    theta = start
 
     def after(state: TrainingState) -> None:
+        nonlocal theta
         theta = state.tensors["theta"]
         line: Record = {"epoch": state.epoch}
         if settings.draws_at(state.epoch):
@@ -194,13 +220,15 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> tuple[Record, Tensor]:
 
     state = log.state
     assert not isinstance(state, ais.ChainState | ais.PMCState | ais.AnnealedState)
+    if state is not None:
+        theta = state.tensors["theta"]
     try:
         if not log.spent:
             method.walk(target, start, seed=settings.seed, state=state, observers=[after], keep=False)
     except _SpentError:
         pass
     result = ais.ChainResult(start[:0], log.tensors["log_density"], log.tensors["monitors"], (), True)
-    return log.finished(result, verdict=["doubtful", REASON]), log.average.mean
+    return Sampled(log.finished(result, verdict=["doubtful", REASON]), log.average.mean, theta)
 
 
 def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:

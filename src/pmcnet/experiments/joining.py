@@ -18,7 +18,7 @@ from pmcnet.experiments.study import Settings, Study, said
 from pmcnet.methods.sghmc import REASON
 from pmcnet.runs.curves import Record
 
-_MAY_DIFFER = ("seed", "device")
+_MAY_DIFFER = ("seed", "device", "start")
 
 
 def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say, folder: Path | None = None) -> Record:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from pmcnet.errors import RunInterrupted
 from pmcnet.experiments import chains, deep_problems, rivals
+from pmcnet.experiments.networks import keep_networks
 from pmcnet.experiments.scoring import Say
 from pmcnet.experiments.stages import Stages
 from pmcnet.experiments.study import Settings, Study
@@ -58,9 +59,10 @@ def _run(study: Study, folder: Path | None) -> Record:
     settings = study.settings
     start, begun = chains.begun(study)
     label, sample = SAMPLERS[settings.sampler]
-    sampled, probability = sample(study, start, begun["seconds"])
+    sampled, probability, networks = sample(study, start, begun["seconds"])
     if folder is not None:
         keep_probability(folder, study, probability)
+        keep_networks(folder / f"{study.problem.name}-networks.safetensors", networks)
     rows = {"starting networks": begun}
     if settings.rivals:
         more = rivals.ensemble(study, start, begun["seconds"])

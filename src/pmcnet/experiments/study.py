@@ -22,6 +22,7 @@ from pmcnet.runs.stopping import Stopping
 MOST_SEED = 999
 """Of a study; larger ones are those of networks that are trained beside its chains."""
 _AT_ONCE = 2000  # test rows, at most
+_LEARNING_EPOCHS = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,7 @@ class Settings:
         n_chains: P.
         prior_variance: of every parameter.
         label_count: how often each label counts; see `Problem`.
+        start: file of the networks that chains go on from, as an earlier study left them; none: networks are trained.
         n_epochs: of the starting networks.
         batch_size: rows per step of their training.
         learning_rate: of Adam, with a cosine schedule.
@@ -64,6 +66,7 @@ class Settings:
     n_chains: int = 20
     prior_variance: float = 0.03
     label_count: float = 4.0
+    start: str = ""
     n_epochs: int = 15
     batch_size: int = 500
     learning_rate: float = 3e-3
@@ -100,6 +103,10 @@ class Settings:
         sizes = replace(sizes, rival_epochs=1, light_draws=2, light_steps=1)
         sizes = replace(sizes, cycle_epochs=min(2, self.cycle_epochs), drawn_every=1)
         return replace(sizes, compiled=False, memory=1 << 31, precision="float32")
+
+    def going_on(self, start: str) -> "Settings":
+        """Of chains that go on from the networks in a file: no walk, but epochs in which they learn their steps."""
+        return replace(self, start=start, walk_epochs=_LEARNING_EPOCHS)
 
     def draws_at(self, epoch: int) -> bool:
         """Whether the networks of "sghmc" after so many epochs count."""

@@ -1,0 +1,36 @@
+"""The last networks of a study's chains as a small file, from which a later study goes on, on another machine or day.
+
+They are kept in half precision: rounding moves a weight by 2^-12 of itself, far less than the posterior leaves open.
+What was learned of steps is not kept; chains learn it again in their first epoch.
+"""
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+from torch import Tensor
+
+from pmcnet.bnn import BayesianTarget
+from pmcnet.errors import InputError
+from pmcnet.files.reading import read_file, told
+from pmcnet.files.tensors import parse_tensors
+from pmcnet.files.writing import write_whole
+
+
+def keep_networks(path: Path, theta: Tensor) -> None:
+    """Write networks (P, D)."""
+    write_whole(path, save({"theta": theta.detach().to("cpu", torch.float16).contiguous()}))
+
+
+def read_networks(path: str | Path, target: BayesianTarget) -> Tensor:
+    """Networks (P, D) of a file, where they fit the target."""
+    try:
+        theta = parse_tensors(read_file(path)).tensors.get("theta")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read ({told(error)}). Name a file that an earlier run wrote.") from error
+    if theta is None or theta.ndim != 2 or not len(theta) or theta.shape[1] != target.dim:
+        found = "no networks" if theta is None else f"a tensor {tuple(theta.shape)}"
+        raise InputError(f"{path} holds {found}; chains of this experiment need (n_chains, {target.dim}).")
+    if not theta.isfinite().all():
+        raise InputError(f"{path} holds networks with infinite weights. Name a file of a run that went well.")
+    return theta.to(target.device, torch.float32)
