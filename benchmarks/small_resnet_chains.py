@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from pmcnet import data, metrics
 from pmcnet.bnn import BayesianTarget, Categorical, GaussianPrior, ModuleNetwork, at_prior_length
-from pmcnet.bnn.nets import FilterResponseNorm, FRNBlock
+from pmcnet.bnn.nets import FRNBlock, Normed
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sghmc import SGHMC
@@ -33,8 +33,7 @@ WIDTHS = ((8, 8), (8, 8), (8, 8), (8, 16), (16, 16), (16, 16), (16, 32), (32, 32
 def network() -> nn.Module:
     """ResNet-20 for 16 x 16 pixels, with half the channels."""
     blocks = [FRNBlock(a, b, stride=1 if a == b else 2) for a, b in WIDTHS]
-    first = nn.Conv2d(3, 8, 3, padding=1), FilterResponseNorm(8), nn.SiLU()
-    return nn.Sequential(nn.Sequential(*first[:2]), first[2], *blocks, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(32, 10))
+    return nn.Sequential(Normed(3, 8, 3, 1, fused=False), *blocks, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(32, 10))
 
 
 def problem() -> tuple[BayesianTarget, Tensor, Tensor]:

@@ -261,11 +261,11 @@ def test_filters_at_the_length_of_the_prior_compute_the_same():
     longer = at_prior_length(network, theta, torch.full((network.layout.dim,), 0.5).double())
     torch.testing.assert_close(network(longer, x), network(theta, x), rtol=1e-4, atol=1e-5)  # but for the 1e-6
     before, after = network.layout.unflatten(theta), network.layout.unflatten(longer)
-    for layer in ("0.0", "5.shortcut.0", "10.second.0"):
+    for layer in ("0.0", "4.shortcut.0", "9.second.0"):
         weight, bias = after[f"{layer}.weight"].flatten(2), after[f"{layer}.bias"]
         squares = weight.square().sum(-1) + bias.square()
         torch.testing.assert_close(squares, torch.full_like(squares, 0.25 * (weight.shape[-1] + 1)))
-    for name in ("0.1.weight", "13.weight"):
+    for name in ("0.1.weight", "12.weight"):
         assert torch.equal(before[name], after[name])
     assert torch.equal(theta, given)
 

@@ -21,11 +21,21 @@ class WideConv2d(nn.Conv2d):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, n_in, H, W) -> (N, n_out, H, W)."""
-        n_joined = joined(x.shape[-1], max(self.in_channels, self.out_channels))
-        if n_joined == 1 or not (x.is_cuda and torch.is_autocast_enabled("cuda")):
+        if self._n_joined(x) == 1:
             return super().forward(x)
-        out = wide(x, self.weight, n_joined)
+        out = products(self, x)
         return out if self.bias is None else out + self.bias[:, None, None].to(out.dtype)
+
+    def _n_joined(self, x: Tensor) -> int:
+        fast = x.is_cuda and torch.is_autocast_enabled("cuda")
+        return joined(x.shape[-1], max(self.in_channels, self.out_channels)) if fast else 1
+
+
+def products(layer: nn.Conv2d, x: Tensor) -> Tensor:
+    """What a convolution puts out before its bias is added."""
+    if isinstance(layer, WideConv2d) and (n_joined := layer._n_joined(x)) > 1:
+        return wide(x, layer.weight, n_joined)
+    return F.conv2d(x, layer.weight, None, layer.stride, layer.padding)
 
 
 def joined(width: int, n_channels: int) -> int:
