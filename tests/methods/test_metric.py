@@ -18,18 +18,23 @@ SHAPES = [
 N_CHAINS, INFORMATION, COUNT, STEP, SPREAD = 2, 0.3, 5.0, 0.1, 0.7
 
 
+def tell(metric, told):
+    for n_before, score in enumerate(told):
+        metric.learn(score, n_before)
+    metric.renew()
+
+
 @pytest.fixture
 def learned():
-    """A metric of two tensors of the same shape, one of another, and vectors; its prior, and what it was told."""
+    """A metric of two tensors of the same shape, one of another, and vectors; its prior, and what it was told twice."""
     source = torch.Generator().manual_seed(0)
     layout = Layout.of(SHAPES)
     precision = torch.rand(layout.dim, generator=source, dtype=torch.float64) + 0.5
     told = torch.randn(6, N_CHAINS, layout.dim, generator=source, dtype=torch.float64)
     told *= torch.linspace(0.2, 3, layout.dim).double()
     metric = Kronecker(layout, precision, INFORMATION, N_CHAINS)
-    for n_before, score in enumerate(told):
-        metric.learn(score, n_before)
-    metric.renew()
+    tell(metric, told)
+    tell(metric, told)
     return metric, layout, precision, told
 
 
@@ -52,20 +57,27 @@ def dense(metric, n):
 
 
 def expected_block(told, precision, shape):
-    """h C (d, d) of one tensor and chain: told (T, d), precision (d,)."""
+    """h C (d, d) of one tensor and chain: told (T, d), precision (d,).
+
+    Squares along directions are known from two rounds: in the first directions were the weights' own, and what was seen
+    along them was turned to those that were found then.
+    """
     deviation = precision.rsqrt()
-    gradients = (told * deviation).reshape(-1, *shape[:2], max(1, told.shape[1] // (shape[0] * shape[1])))
+    flat = told * deviation  # (T, d)
+    gradients = flat.reshape(-1, *shape[:2], max(1, told.shape[1] // (shape[0] * shape[1])))
     axes = [
         torch.einsum(form, gradients, gradients) / len(told)
         for form in ("toik,tpik->op", "toik,tojk->ij", "toik,toil->kl")
     ]
-    fisher = reduce(torch.kron, axes) / axes[0].trace() ** 2
-    inverse = torch.linalg.inv(torch.eye(len(fisher)).double() + INFORMATION * COUNT * fisher)
+    directions = reduce(torch.kron, (torch.linalg.eigh(axis).eigenvectors for axis in axes))  # (d, d), columns
+    first = directions.square().mT @ flat.square().mean(0)
+    information = (first + (flat @ directions).square().mean(0)) / 2
+    inverse = directions @ torch.diag(1 / (1 + INFORMATION * COUNT * information)) @ directions.mT
     return STEP * deviation[:, None] * inverse * deviation
 
 
 def test_steps_are_those_of_the_matrices(learned):
-    """The curvature of weights is a Kronecker product, that of vectors a diagonal; noise has it as its covariance."""
+    """Directions of weights are Kronecker products, of vectors each number; noise has the metric as its covariance."""
     metric, layout, precision, told = learned
     by_gradient, by_noise = dense(metric, layout.dim)
     for chain in range(N_CHAINS):
@@ -81,16 +93,16 @@ def test_steps_are_those_of_the_matrices(learned):
         torch.testing.assert_close(by_noise[chain] @ by_noise[chain].mT, SPREAD * expected)
 
 
-def test_factors_of_gradients_that_are_products_are_exact():
+def test_the_metric_of_gradients_that_are_products_is_exact():
     """Of gradients u_o v_i with independent u and v the second moment is the product that is assumed."""
     layout = Layout.of([("weight", (2, 3))])
     u = torch.tensor([[1.0, 1.0], [1.0, -1.0], [2.0, 0.5], [-2.0, 0.5]]).double()
     v = torch.tensor([[1.0, 0.0, 2.0], [0.5, 1.0, 0.0]]).double()
     told = [torch.outer(a, b).flatten() for a in u for b in v]
     metric = Kronecker(layout, torch.ones(6).double(), 1.0, N_CHAINS)
-    for n_before, score in enumerate(told):
-        metric.learn(score.expand(N_CHAINS, 6), n_before)
-    metric.renew()
+    tell(metric, [score.expand(N_CHAINS, 6) for score in told])
+    metric.parts["known"].zero_()  # what was seen before the directions were found
+    tell(metric, [score.expand(N_CHAINS, 6) for score in told])
     fisher = sum(torch.outer(score, score) for score in told) / len(told)
     expected = STEP * torch.linalg.inv(torch.eye(6).double() + COUNT * fisher)
     torch.testing.assert_close(dense(metric, 6)[0][0], expected)

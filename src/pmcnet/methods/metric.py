@@ -10,8 +10,9 @@ of them, A = E[g g'] over outputs, B over inputs and C over the rest have the sa
 
     E[vec(g) vec(g)'] ~ A x B x C / t^2   (Gupta, Koren and Singer, 2018; Martens and Grosse, 2015)
 
-so that its eigenvectors are products of theirs. Each chain has its own: hidden units of different networks have nothing
-to do with each other.
+so that its eigenvectors are products of theirs. The eigenvalues are not: the product is a rough approximation, and how
+much batches tell of each of these directions is measured, as the mean square of gradients along it (George et al.,
+2018). Each chain has its own: hidden units of different networks have nothing to do with each other.
 """
 
 from itertools import groupby
@@ -24,7 +25,8 @@ from torch import Tensor
 from pmcnet.bnn.network import Layout, Parameter
 
 _FORGET = 0.99
-_ALL_AT_FIRST, _EVERY = 64, 2  # batches that factors are learned from
+_ALL_AT_FIRST, _EVERY = 64, 2  # batches that directions are learned from
+_MOST_KNOWN = 100.0  # batches that what was known of directions counts for, beside those since the last turn
 
 
 class Metric(Protocol):
@@ -120,10 +122,13 @@ class Kronecker:
         self._rest, self._information = Diagonal(precision, information), information
         self._deviation = precision.rsqrt()
         self._alike = [_Alike.of_shape(group, precision.device) for group in _by_shape(layout)]
-        n_numbers = sum(alike.n_numbers for alike in self._alike)
-        self._learned = precision.new_zeros(n_chains, n_numbers)  # A, B and C of all layers
+        self._learned = precision.new_zeros(n_chains, sum(alike.n_numbers for alike in self._alike))  # A, B and C
         self._used = torch.zeros_like(self._learned)
+        # squares along all directions, and last how many batches they are of: their mean in use, the sum since then
+        self._known = precision.new_zeros(n_chains, sum(alike.n_weights for alike in self._alike) + 1)
+        self._seen = torch.zeros_like(self._known)
         self._bases: list[_Basis] = []
+        self.again()
 
     @property
     def square(self) -> Tensor:
@@ -132,8 +137,9 @@ class Kronecker:
 
     @property
     def parts(self) -> dict[str, Tensor]:
-        """The mean square, and the factors: as they are known, and as they are used."""
-        return self._rest.parts | {"learned": self._learned, "used": self._used}
+        """The mean square; the factors as they are learned and as they are used; squares along directions likewise."""
+        mine = {"learned": self._learned, "used": self._used, "known": self._known, "seen": self._seen}
+        return self._rest.parts | mine
 
     def learn(self, score: Tensor, n_before: int) -> None:
         """A batch's gradients (P, D), after so many others."""
@@ -141,18 +147,37 @@ class Kronecker:
         if n_before >= _ALL_AT_FIRST and n_before % _EVERY:
             return
         score, newest = score * self._deviation, _newest(n_before, 1 if n_before < _ALL_AT_FIRST else _EVERY)
-        found = [axis for alike in self._alike for axis in alike.products(alike.of(score))]
+        parts = [alike.of(score) for alike in self._alike]
+        found = [axis for alike, part in zip(self._alike, parts, strict=True) for axis in alike.products(part)]
         self._learned.lerp_(torch.cat([axis.flatten(1) for axis in found], dim=1), newest)
+        along = [basis.turned(part).square().flatten(1) for basis, part in zip(self._bases, parts, strict=True)]
+        self._seen += torch.cat([*along, torch.ones_like(score[:, :1])], dim=1)
 
     def renew(self) -> None:
-        """From here on, what has been learned."""
+        """From here on, what has been learned: other directions, and what is known of them."""
+        before = self._bases
         self._used.copy_(self._learned)
         self.again()
+        n_known, n_seen = self._known[:, -1:].clamp_max(_MOST_KNOWN), self._seen[:, -1:]
+        mean = (n_known * self._known + self._seen) / (n_known + n_seen).clamp_min(1)
+        squares = [
+            new.from_other(old, square) for new, old, square in zip(self._bases, before, self._along(mean), strict=True)
+        ]
+        self._known.copy_(torch.cat([*(square.flatten(1) for square in squares), n_known + n_seen], dim=1))
+        self._seen.zero_()
 
     def again(self) -> None:
         """What was used last, from the parts."""
         pieces = torch.split(self._used, [alike.n_numbers for alike in self._alike], dim=1)
         self._bases = [_Basis.of(*alike.axes(piece)) for alike, piece in zip(self._alike, pieces, strict=True)]
+
+    def _along(self, squares: Tensor) -> list[Tensor]:
+        """Of squares along all directions those of each shape (P, c, o, i k)."""
+        parts = torch.split(squares[:, :-1], [alike.n_weights for alike in self._alike], dim=1)
+        return [
+            part.reshape(len(part), n, n_out, -1)
+            for part, (n, n_out, *_) in zip(parts, (alike.shape for alike in self._alike), strict=True)
+        ]
 
     def push(
         self, velocity: Tensor, gradient: Tensor, noise: Tensor, *, step: float, spread: float, count: float
@@ -161,11 +186,10 @@ class Kronecker:
         added = torch.zeros_like(velocity)
         self._rest.push(added, gradient, noise, step=step, spread=spread, count=count)
         gradient = gradient * self._deviation
-        for alike, basis in zip(self._alike, self._bases, strict=True):
-            scale = step / (1 + self._information * count * basis.value)  # h C, (P, c, o, i k)
-            turned = basis.left.mT @ alike.of(gradient).flatten(3) @ basis.right
-            turned = turned * scale + alike.of(noise).flatten(3) * (spread * scale).sqrt()
-            added[:, alike.places] = (basis.left @ turned @ basis.right.mT).flatten(1) * self._deviation[alike.places]
+        for alike, basis, square in zip(self._alike, self._bases, self._along(self._known), strict=True):
+            scale = step / (1 + self._information * count * square)  # h C, (P, c, o, i k)
+            turned = basis.turned(alike.of(gradient)) * scale + alike.of(noise).flatten(3) * (spread * scale).sqrt()
+            added[:, alike.places] = basis.back(turned).flatten(1) * self._deviation[alike.places]
         velocity += added
 
     def curvature(self, count: float) -> Tensor:
@@ -191,6 +215,11 @@ class _Alike(NamedTuple):
         n, *sizes = self.shape
         return n * sum(size * size for size in sizes)
 
+    @property
+    def n_weights(self) -> int:
+        """Of all of them."""
+        return prod(self.shape)
+
     def of(self, flat: Tensor) -> Tensor:
         """Of flat vectors (P, D) the part (P, c, o, i, k)."""
         return flat[:, self.places].reshape(len(flat), *self.shape)
@@ -208,21 +237,29 @@ class _Alike(NamedTuple):
 
 
 class _Basis(NamedTuple):
-    """Eigenvectors over outputs (P, c, o, o) and the rest (P, c, i k, i k), and eigenvalues (P, c, o, i k)."""
+    """Directions of weights (P, c, o, i k): eigenvectors over outputs (P, c, o, o) and the rest (P, c, i k, i k)."""
 
     left: Tensor
     right: Tensor
-    value: Tensor
 
     @classmethod
     def of(cls, *axes: Tensor) -> Self:
-        """Those of A x B x C / t^2; of nothing, zeros, and likewise of a chain that diverged."""
-        axes = tuple(axis.nan_to_num(0.0, 0.0, 0.0) for axis in axes)
-        trace = axes[0].diagonal(dim1=-2, dim2=-1).sum(-1).clamp_min(torch.finfo(axes[0].dtype).tiny)[..., None]
-        (a, left), (b, middle), (c, last) = (torch.linalg.eigh(axis) for axis in axes)
-        a, b, c = a.clamp_min(0), b.clamp_min(0) / trace, c.clamp_min(0) / trace
-        right = torch.einsum("...ij,...kl->...ikjl", middle, last).flatten(-4, -3).flatten(-2)
-        return cls(left, right, torch.einsum("...o,...i,...k->...oik", a, b, c).flatten(-2))
+        """Those of A x B x C; of nothing, or of a chain that diverged, the weights' own."""
+        left, middle, last = (torch.linalg.eigh(axis.nan_to_num(0.0, 0.0, 0.0)).eigenvectors for axis in axes)
+        return cls(left, torch.einsum("...ij,...kl->...ikjl", middle, last).flatten(-4, -3).flatten(-2))
+
+    def turned(self, weights: Tensor) -> Tensor:
+        """Weights (P, c, o, i, k) along the directions (P, c, o, i k)."""
+        return self.left.mT @ weights.flatten(3) @ self.right
+
+    def back(self, turned: Tensor) -> Tensor:
+        """The weights (P, c, o, i k) again."""
+        return self.left @ turned @ self.right.mT
+
+    def from_other(self, other: "_Basis", square: Tensor) -> Tensor:
+        """Mean squares along these directions, of what has no correlations along the others."""
+        left, right = (self.left.mT @ other.left).square(), (self.right.mT @ other.right).square()
+        return left @ square @ right.mT
 
 
 def _by_shape(layout: Layout) -> list[list[Parameter]]:
