@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from pmcnet.bnn.network import Layout
-from pmcnet.methods.metric import Diagonal, Kronecker
+from pmcnet.methods.kronecker import Kronecker
+from pmcnet.methods.metric import Diagonal
 
 SHAPES = [
     ("a.weight", (3, 2, 2, 2)),

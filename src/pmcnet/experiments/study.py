@@ -22,7 +22,7 @@ from pmcnet.runs.stopping import Stopping
 MOST_SEED = 999
 """Of a study; larger ones are those of networks that are trained beside its chains."""
 _AT_ONCE = 2000  # test rows, at most
-_LEARNING_EPOCHS = 2
+_LEARNING_EPOCHS = 4
 
 
 @dataclass(frozen=True, kw_only=True)

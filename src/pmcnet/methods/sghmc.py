@@ -7,10 +7,11 @@ show: F = (N / n) E[g_batch^2] is the empirical Fisher information, and the prio
 and recent batches. Where rows count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior"
 it is the prior's variance: parameters that are known well only as long as others stay, such as the scales of
 normalisation layers, are then not left behind, and steps have to be smaller. "kronecker" has the prior's variance but
-in directions of each layer that batches tell much of; see `metric`. Gradients of mini-batches have noise of their own,
-which is not taken off: independent batches would heat chains by about h N / (2 a n), and those of one epoch, which
-share no rows, by less. Within a cycle h falls by a cosine. In its first part chains look for a mode, by steps of the
-gradient over its root mean square and without noise; draws are kept after.
+in directions of each layer that batches tell much of (`kronecker`); chains that start at networks learn it before their
+first step. Gradients of mini-batches have noise of their own, which is not taken off: independent batches would heat
+chains by about h N / (2 a n), and those of one epoch, which share no rows, by less. Within a cycle h falls by a cosine.
+In its first part chains look for a mode, by steps of the gradient over its root mean square and without noise; draws
+are kept after.
 """
 
 import math
@@ -26,7 +27,8 @@ from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
-from pmcnet.methods.metric import Diagonal, Kronecker, Metric
+from pmcnet.methods.kronecker import Kronecker
+from pmcnet.methods.metric import Diagonal, Metric
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
 from pmcnet.methods.training_state import Stage, TrainingObserver, TrainingState
@@ -159,6 +161,8 @@ class SGHMC(Trained):
         metric = self._metric(target, prior, len(theta))
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
         n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
+        n_steps = n_batches * self.n_epochs
+        n_lessons = 0 if self.exploration else min(metric.n_lessons, n_steps // 10)
         times = self._times(n_batches, len(theta)) if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
@@ -173,19 +177,11 @@ class SGHMC(Trained):
                 metric.learn(score, n_done)
                 if _is_turn(n_done):
                     metric.renew()
-                gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
-                noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
-                done = n_done / (n_batches * self.n_epochs)
-                height, noisy = self._height(done)
-                velocity *= 1 - self.friction
-                if noisy:
-                    temperature = min(1.0, done / self.heating) if self.heating else 1.0
-                    spread = 2 * self.friction * temperature
-                    metric.push(velocity, gradient, noise, step=height * self.step, spread=spread, count=once * share)
-                else:
-                    rate = self.friction * height * self.learning_rate
-                    velocity.addcmul_(gradient, rate / (share * metric.square.sqrt() + prior.sqrt()))
-                theta += velocity
+                if n_done >= n_lessons:
+                    gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
+                    noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
+                    self._push(metric, velocity, gradient, noise, done=n_done / n_steps, share=share, once=once)
+                    theta += velocity
                 n_done += 1
                 if n_drawn < len(times) and times[n_drawn] == n_done:
                     draws[n_drawn] = theta
@@ -196,6 +192,28 @@ class SGHMC(Trained):
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
         return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history))
+
+    def _push(
+        self,
+        metric: Metric,
+        velocity: Tensor,
+        gradient: Tensor,
+        noise: Tensor,
+        *,
+        done: float,
+        share: float,
+        once: float,
+    ) -> None:
+        """Change velocities (P, D) when this share of all steps is done, of batches with one of `share` rows each."""
+        height, noisy = self._height(done)
+        velocity *= 1 - self.friction
+        if noisy:
+            temperature = min(1.0, done / self.heating) if self.heating else 1.0
+            spread = 2 * self.friction * temperature
+            metric.push(velocity, gradient, noise, step=height * self.step, spread=spread, count=once * share)
+        else:
+            rate = self.friction * height * self.learning_rate
+            velocity.addcmul_(gradient, rate / (share * metric.square.sqrt() + metric.precision.sqrt()))
 
     def _metric(self, target: BayesianTarget, precision: Tensor, n_chains: int) -> Metric:
         if self.metric == "kronecker":
