@@ -3,10 +3,12 @@
 10 000 images of CIFAR10 at 16 x 16 pixels, ResNet-20 with filter response normalisation and half the channels, one
 chain on mini-batches from a network that Adam has trained. The rate h N / (a n) is how far a chain diffuses in an
 epoch, in units of its metric's variances. Prints and writes, every ten epochs: the log-likelihood of the training
-images, the accuracy and NLL of the network on 4000 test images, and those of the average of draws so far: of every
-second epoch from 22 on, or, where the step falls to its fiftieth, of every second in the last quarter.
+images, each counted once, the accuracy and NLL of the network on 4000 other images of the training set, and those of
+the average of draws so far: of every second epoch from 22 on, or, where the step falls to its fiftieth, of every second
+in the last quarter. With --temperature, from 40 epochs before the end on, also what the virial theorem says of groups
+of parameters: under the posterior the mean of -(theta - E theta) score is 1 for each of them.
 
-    python benchmarks/small_resnet_chains.py --metric kronecker --information .1 --rate .1 --epochs 240 --falls
+    python benchmarks/small_resnet_chains.py --metric kronecker --information .1 --rate .3 --count 4 --epochs 120
 """
 
 import argparse
@@ -26,7 +28,8 @@ from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sghmc import SGHMC
 from pmcnet.methods.training_state import TrainingState
 
-N_TRAIN, N_TEST, VARIANCE = 10_000, 4_000, 0.2
+N_TRAIN, N_OTHERS, VARIANCE = 10_000, 4_000, 0.2
+WATCHED = 40  # epochs, whose temperatures are measured
 WIDTHS = ((8, 8), (8, 8), (8, 8), (8, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 32))
 
 
@@ -36,19 +39,31 @@ def network() -> nn.Module:
     return nn.Sequential(Normed(3, 8, 3, 1, fused=False), *blocks, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(32, 10))
 
 
-def problem() -> tuple[BayesianTarget, Tensor, Tensor]:
-    """The posterior of training images; test images and their classes."""
+def problem(count: float) -> tuple[BayesianTarget, Tensor, Tensor]:
+    """The posterior of training images whose labels count so often; other images and their classes."""
     images = data.load_images("cifar10")
-    train, test = (
-        nn.functional.avg_pool2d(torch.as_tensor(x[:n]).float(), 2)
-        for x, n in ((images.x_train, 2 * N_TRAIN), (images.x_test, N_TEST))
-    )
-    mean, deviation = train.mean((0, 2, 3), keepdim=True), train.std((0, 2, 3), keepdim=True)
-    x, x_test = ((part - mean) / deviation for part in (train[:N_TRAIN], test))
+    pixels = nn.functional.avg_pool2d(torch.as_tensor(images.x_train[: N_TRAIN + N_OTHERS]).float(), 2)
+    x = pixels[:N_TRAIN]
+    pixels = (pixels - x.mean((0, 2, 3), keepdim=True)) / x.std((0, 2, 3), keepdim=True)
+    x, others = pixels.split((N_TRAIN, N_OTHERS))
+    y, classes = torch.as_tensor(images.y_train[: N_TRAIN + N_OTHERS]).long().split((N_TRAIN, N_OTHERS))
     module = ModuleNetwork(network(), example=x[:1], numbers_per_input=200_000, compiled=True)  # channels last
-    y = torch.as_tensor(images.y_train[:N_TRAIN]).long()
-    target = BayesianTarget(module, Categorical(10), x, y, prior=GaussianPrior(VARIANCE**0.5))
-    return target, x_test, torch.as_tensor(images.y_test[:N_TEST]).long()
+    weight = torch.full((N_TRAIN,), count)
+    target = BayesianTarget(module, Categorical(10), x, y, prior=GaussianPrior(VARIANCE**0.5), weight=weight)
+    return target, others, classes
+
+
+def temperatures(target: BayesianTarget, theta: list[Tensor], score: list[Tensor]) -> dict[str, list[float]]:
+    """Mean and standard error, by groups, of what the virial theorem says is 1: of S points (D,) and scores."""
+    points = torch.stack(theta)
+    products = -(points - points.mean(0)) * torch.stack(score) * len(theta) / (len(theta) - 1)  # (S, D)
+    groups: dict[str, list[Tensor]] = {}
+    for p in target.network.layout:
+        stage = f"filters of {p.shape[0]} channels" if len(p.shape) == 4 else "vectors"
+        kind = "last layer" if p.shape[0] == 10 else "first filters" if p.shape[1:2] == (3,) else stage
+        groups.setdefault(kind, []).append(products[:, p.start : p.stop])
+    each = {kind: torch.cat(parts, dim=1).mean(1) for kind, parts in groups.items()}
+    return {kind: [float(e.mean()), float(e.std()) / len(e) ** 0.5] for kind, e in each.items()}
 
 
 class Watcher:
@@ -57,6 +72,8 @@ class Watcher:
     def __init__(self, target: BayesianTarget, x: Tensor, y: Tensor, arguments: argparse.Namespace) -> None:
         self._target, self._x, self._y, self._arguments = target, x, y, arguments
         self._total, self._n, self._begun = torch.zeros(()).double(), 0, time.monotonic()
+        self._theta: list[Tensor] = []
+        self._score: list[Tensor] = []
         self.lines: list[dict[str, Any]] = []
 
     def scores(self, probability: Tensor) -> list[float]:
@@ -64,7 +81,7 @@ class Watcher:
         return [float(score(probability, self._y)) for score in (metrics.accuracy, metrics.nll)]
 
     def probability(self, theta: Tensor) -> Tensor:
-        """Of the test images (N, C)."""
+        """Of the other images (N, C)."""
         with torch.no_grad():
             parts = [self._target.likelihood.mean(self._target.network(theta, x)) for x in torch.split(self._x, 500)]
         return torch.cat(parts, dim=1)[0].double()
@@ -72,6 +89,9 @@ class Watcher:
     def __call__(self, state: TrainingState) -> None:
         """After each epoch."""
         epoch, theta, last = state.epoch, state.tensors["theta"], self._arguments.epochs
+        if self._arguments.temperature and last - epoch < WATCHED:
+            self._theta.append(theta[0].double())
+            self._score.append(self._target.value_and_score(theta).score[0].double())
         if epoch % 2:
             return
         counts = 4 * (last - epoch) < last if self._arguments.falls else epoch > 20
@@ -82,8 +102,10 @@ class Watcher:
             self._total, self._n = self._total + drawn, self._n + 1
         if epoch % 10 == 0:
             line = {"epoch": epoch, "seconds": time.monotonic() - self._begun, "network": self.scores(drawn)}
-            line["log_likelihood"] = float(self._target.log_likelihood(theta))
+            line["log_likelihood"] = float(self._target.log_likelihood(theta)) / self._arguments.count
             line["average"] = self.scores(self._total / self._n) if self._n else None
+            if epoch == last and self._theta:
+                line["temperature"] = temperatures(self._target, self._theta, self._score)
             print(json.dumps(line), flush=True)
             self.lines.append(line)
 
@@ -96,13 +118,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--friction", type=float, default=0.02)
     parser.add_argument("--batch", type=int, default=100)
-    parser.add_argument("--epochs", type=int, default=240)
+    parser.add_argument("--count", type=float, default=1.0, help="how often labels count")
+    parser.add_argument("--temperature", action="store_true", help="measure it")
+    parser.add_argument("--epochs", type=int, default=240, help="a multiple of ten")
     parser.add_argument("--falls", action="store_true", help="the step, once, by a cosine")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    target, x_test, y_test = problem()
-    watcher = Watcher(target, x_test, y_test, arguments)
+    target, others, classes = problem(arguments.count)
+    watcher = Watcher(target, others, classes, arguments)
     adam = Adam(objective="map", learning_rate=3e-3, batch_size=100, n_epochs=25, schedule="cosine")
     start = Restarts(adam)(target, 1, seed=arguments.seed)
     found: dict[str, Any] = {name: value for name, value in vars(arguments).items() if name != "json"}

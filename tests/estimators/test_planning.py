@@ -48,7 +48,10 @@ def test_named_method_is_taken_whatever_it_costs():
     assert plan(target(10), "dm-pmc", {"n_steps": 3}, budget="1s", searching=True).options.n_steps == 3
 
 
-@pytest.mark.parametrize(("method", "size", "most"), [("hmc", "n_draws", 200), ("pmcnet-light", "n_steps", 20)])
+@pytest.mark.parametrize(
+    ("method", "size", "most"),
+    [("hmc", "n_draws", 200), ("sghmc", "n_epochs", 2000), ("pmcnet-light", "n_steps", 20)],
+)
 def test_sizes_of_a_named_method_follow_from_the_budget(method, size, most):
     sizes = [
         getattr(plan(target(20_000), method, {}, budget=budget, searching=False).options, size)

@@ -5,7 +5,8 @@ of device and not on how busy the machine is: one gradient of one network takes 
 seconds, with A and F measured on two CPU cores and on one H200 (docs/estimators.md), and a run takes about 4 N
 gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md). Where that is too much,
 Hamiltonian chains from trained networks need fewer: 8 of them, some 60 gradients to a trajectory. A step of
-PMCnet-light takes M K values, a third of a gradient each, and some three gradients of M networks.
+PMCnet-light takes M K values, a third of a gradient each, and some three gradients of M networks; a step of sghmc one
+gradient of a batch for each chain, and two to three times what a leapfrog step takes beside its gradient.
 """
 
 import math
@@ -17,7 +18,7 @@ import torch
 
 from pmcnet.bnn import MLP, BayesianTarget
 from pmcnet.errors import InputError
-from pmcnet.methods.registry import LIGHT, AnnealedOptions, HMCOptions, Options, Value, options
+from pmcnet.methods.registry import LIGHT, TRAINED, AnnealedOptions, HMCOptions, Options, Value, options
 
 MOST_PARTICLES = 1000
 LEAST_PARTICLES = 64
@@ -28,6 +29,8 @@ N_CHAINS = 8
 GRADIENTS_PER_TRAJECTORY = 60
 LEAST_TRAJECTORIES = 40
 MOST_TRAJECTORIES = 400
+LEAST_EPOCHS = 40
+MOST_EPOCHS = 2000
 _SEARCHING = 4.0  # times the cost of a run, where the prior's scale is searched with shorter ones
 SEARCH_ROWS = 1000
 """Rows, at most, on which the prior's scale is searched: it depends little on how many there are."""
@@ -43,6 +46,7 @@ class _Speed(NamedTuple):
 
 _SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11, 5e-4), "cuda": _Speed(3e-11, 1e13, 5e-4)}
 _OTHER = _Speed(3.2e-9, 1.5e11, 5e-4)
+_PER_STEP_OF_BATCHES = 2.5
 
 
 class Plan(NamedTuple):
@@ -68,10 +72,13 @@ def seconds_of(budget: float | str) -> float:
     return seconds
 
 
-def gradient_seconds(target: BayesianTarget, n_rows: int) -> float:
+def _speed(target: BayesianTarget) -> _Speed:
+    return _SPEEDS.get(target.device.type, _OTHER)
+
+
+def gradient_seconds(target: BayesianTarget, n_rows: float) -> float:
     """About how long the gradient of one network on `n_rows` rows takes."""
-    speed = _SPEEDS.get(target.device.type, _OTHER)
-    network = target.network
+    speed, network = _speed(target), target.network
     n_units = sum(network.sizes[1:]) if isinstance(network, MLP) else network.numbers_per_input / 4
     return n_rows * (n_units * speed.per_unit + target.dim * 6 / speed.rate)
 
@@ -91,8 +98,8 @@ def plan(
         method: a name, or "auto" for annealed where its estimated cost fits the budget or settings of it are given,
             else hmc where that does, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
-        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of annealed, hmc and
-            pmcnet-light follow from it where they are not given.
+        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of annealed, hmc, sghmc
+            and pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
     """
     limit = seconds_of(budget)
@@ -127,11 +134,18 @@ def plan(
 
 
 def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limit: float) -> dict[str, Value]:
-    """The sizes that fit so many seconds: trajectories of hmc, steps of pmcnet-light."""
+    """The sizes that fit so many seconds: trajectories of hmc, epochs of sghmc, steps of pmcnet-light."""
     if method == "hmc":
         n = _n_trajectories(target, _number(given.get("n_chains"), HMCOptions.n_chains), limit)
         n = min(max(n, LEAST_TRAJECTORIES), MOST_TRAJECTORIES) // 2
         return {"n_warmup": n, "n_draws": n}
+    if method == "sghmc":
+        n_chains, n_rows = (
+            _number(given.get(name), getattr(TRAINED["sghmc"], name)) for name in ("n_chains", "batch_size")
+        )
+        n_steps = limit / (_PER_STEP_OF_BATCHES * _speed(target).per_step + n_chains * gradient_seconds(target, n_rows))
+        n_epochs = int(n_steps / math.ceil(len(target.x) / n_rows))
+        return {"n_epochs": min(max(n_epochs, LEAST_EPOCHS), MOST_EPOCHS)}
     if method == "pmcnet-light":
         n_proposals, n_draws = (_number(given.get(name), getattr(LIGHT, name)) for name in ("n_proposals", "n_draws"))
         step = n_proposals * (n_draws / 3 + 3) * gradient_seconds(target, len(target.x))
@@ -140,7 +154,7 @@ def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limi
 
 
 def _n_trajectories(target: BayesianTarget, n_chains: float, limit: float) -> int:
-    per_step = _SPEEDS.get(target.device.type, _OTHER).per_step
+    per_step = _speed(target).per_step
     return int(limit / GRADIENTS_PER_TRAJECTORY / (per_step + n_chains * gradient_seconds(target, len(target.x))))
 
 
