@@ -161,7 +161,7 @@ def test_fresh_spares_experiments_whose_names_begin_alike(little, monkeypatch, t
 
 def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: None)
-    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3", "--no-rivals")
+    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3", "--only", "chains")
     for seed in ("1", "2"):
         result = reproduced(name, tmp_path / seed, "--seed", seed, *options)
         assert result.exit_code == 0, result.output
@@ -176,7 +176,7 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     assert "SGLD" not in result.stdout
     result = reproduced(name, tmp_path / "both", *folders, *options)
     assert result.exit_code == 2
-    assert "--join runs nothing; leave --budget, --chains, --no-rivals out" in result.output
+    assert "--join runs nothing; leave --budget, --chains, --only out" in result.output
     for wrong, words in (
         (("--join", str(tmp_path / "1")), "there must be two at least"),
         ((*folders, "--out", str(tmp_path / "1")), "is one of the runs"),
@@ -188,7 +188,7 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
 
 
 def test_a_run_goes_on_from_the_networks_of_another(little, monkeypatch, tmp_path):
-    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--no-rivals")
+    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--only", "chains")
     assert reproduced(name, tmp_path / "1", *options).exit_code == 0
     left = tmp_path / "1" / "checkpoints" / "quick" / f"{name}-networks.safetensors"
     result = reproduced(name, tmp_path / "2", *options, "--start", str(left), "--seed", "1")

@@ -16,7 +16,7 @@ from pmcnet.experiments.stages import Stages
 from pmcnet.runs.curves import finite
 
 NAME, CPU = "mnist-c-posterior", torch.device("cpu")
-TINY = replace(EXPERIMENTS[NAME].settings.quick(), budget=0.01, rivals=False)
+TINY = replace(EXPERIMENTS[NAME].settings.quick(), budget=0.01, parts=("chains",))
 LABEL = "SGHMC chains, approximate"
 
 
@@ -48,7 +48,7 @@ def test_all_draws_of_all_runs_count_once(runs, tmp_path):
     record = joined(*runs, folder=tmp_path / "both")
     json.dumps(record, allow_nan=False)
     assert record["settings"]["seed"] == [3, 4]
-    assert not {"budget", "marks", "rivals"} & record["settings"].keys()  # which may have been different
+    assert not {"budget", "marks", "parts"} & record["settings"].keys()  # which may have been different
     found = record["rows"][LABEL]
     few, many = (Stages.of(folder, NAME).kept(chains.KEY, CPU).tensors for folder in runs)
     assert (int(few["n"]), int(many["n"])) == (5 * TINY.n_chains, 10 * TINY.n_chains)

@@ -16,9 +16,9 @@ from pmcnet.errors import DivergedError, InputError, RunInterrupted
 from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, posterior, reproduce, rivals
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.stages import Stages
-from pmcnet.experiments.study import said
+from pmcnet.experiments.study import PARTS, said
 
-TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, rivals=False)
+TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, parts=("chains",))
 STEPS = replace(TINY, sampler="sghmc", budget=0.01)
 RIVALS = ["SGLD", "MC dropout", "PMCnet-light, exact weights", "PMCnet-light, equal weights"]
 
@@ -69,7 +69,7 @@ def test_outliers_are_told_apart_by_what_networks_are_unsure_of_and_disagree_abo
 def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tmp_path, monkeypatch):
     clock = itertools.count()  # a tenth of a second for every step
     monkeypatch.setattr(chains, "since", lambda begun, device: 0.1 * next(clock))
-    record = run(replace(TINY, rivals=True, marks=(0.7,)), folder=tmp_path)
+    record = run(replace(TINY, parts=PARTS, marks=(0.7,)), folder=tmp_path)
     json.dumps(record, allow_nan=False)
     labels = [row["label"] for row in record["table"]["rows"]]
     assert labels == [*record["rows"]]
@@ -81,11 +81,24 @@ def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tm
     assert found["seconds"] >= TINY.budget
     assert found["verdict"][0] in ("trustworthy", "doubtful", "degenerate")
     assert record["rows"]["PMCnet-light, exact weights"]["ess"] >= 1
-    again = run(replace(TINY, rivals=True, marks=(0.7,)), folder=tmp_path)
+    again = run(replace(TINY, parts=PARTS, marks=(0.7,)), folder=tmp_path)
     assert again["table"] == record["table"]
     kept = np.load(tmp_path / "mnist-c-posterior-probability.npz")["probability"]
     assert kept.dtype == np.float16
     assert np.allclose(kept.astype(float).sum(-1), 1, atol=5e-3)
+
+
+def test_parts_may_run_alone_and_are_found_when_the_rest_does(tmp_path):
+    """As in processes side by side."""
+    first = run(replace(TINY, parts=("ensemble",)), folder=tmp_path)["rows"]
+    assert list(first) == ["starting networks", "ensemble, same time"]
+    assert not (tmp_path / NETWORKS).exists()
+    assert list(run(replace(TINY, parts=("others",)), folder=tmp_path)["rows"])[1:] == RIVALS
+    whole = run(replace(TINY, parts=PARTS), folder=tmp_path)["rows"]
+    assert whole["ensemble, same time"] == first["ensemble, same time"]
+    assert list(whole)[-1] == "Hamiltonian chains"
+    with pytest.raises(InputError, match="parts must be some of chains, ensemble, others"):
+        replace(TINY, parts=("chain",))
 
 
 def test_an_ensemble_that_has_no_time_for_another_round_has_none_when_called_again(tmp_path, monkeypatch):
@@ -394,6 +407,6 @@ def test_budget_and_seeds_are_refused_where_they_mean_nothing():
     with pytest.raises(InputError, match="naval has no chains"):
         reproduce("naval", quick=True, device="cpu", say=print, n_chains=2)
     with pytest.raises(InputError, match="naval has no chains"):
-        reproduce("naval", quick=True, device="cpu", say=print, rivals=False)
+        reproduce("naval", quick=True, device="cpu", say=print, parts=["chains"])
     with pytest.raises(InputError, match="has one seed"):
         reproduce("mnist-c-posterior", quick=True, device="cpu", say=print, n_seeds=2)

@@ -25,7 +25,10 @@ import click
     help="Go on from the networks of an earlier run, its NAME-networks.safetensors, in place of training some.",
 )
 @click.option(
-    "--no-rivals", "alone", is_flag=True, help="Only the chains; a later call without it adds what is beside."
+    "--only",
+    type=click.Choice(["chains", "ensemble", "others"]),
+    multiple=True,
+    help="A part of such an experiment, each with --only; a later call without it adds the rest.",
 )
 @click.option(
     "--join",
@@ -45,7 +48,7 @@ def reproduce(
     seed: int | None,
     n_chains: int | None,
     start: Path | None,
-    alone: bool,
+    only: tuple[str, ...],
     join: tuple[Path, ...],
     fresh: bool,
 ) -> None:
@@ -59,8 +62,14 @@ def reproduce(
     from pmcnet.errors import RunInterrupted
     from pmcnet.estimators.planning import seconds_of
 
-    options = {"--seeds": n_seeds, "--budget": budget, "--seed": seed, "--chains": n_chains, "--start": start}
-    options |= {"--no-rivals": alone or None, "--fresh": fresh or None}
+    options: dict[str, Any] = {
+        "--seeds": n_seeds,
+        "--budget": budget,
+        "--seed": seed,
+        "--chains": n_chains,
+        "--start": start,
+    }
+    options |= {"--only": only or None, "--fresh": fresh or None}
     given = [option for option, value in options.items() if value is not None]
     if name is None and not listing and (given or join or quick):
         raise click.UsageError("say which: NAME is missing; --list tells what there is.")
@@ -91,7 +100,7 @@ def reproduce(
                 budget=seconds,
                 seed=seed,
                 n_chains=n_chains,
-                rivals=False if alone else None,
+                parts=only,
                 start=start,
             )
         except KeyboardInterrupt:

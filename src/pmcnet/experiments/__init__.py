@@ -96,7 +96,7 @@ def reproduce(
     budget: float | None = None,
     seed: int | None = None,
     n_chains: int | None = None,
-    rivals: bool | None = None,
+    parts: Sequence[str] = (),
     start: Path | None = None,
 ) -> Record:
     """Run one experiment.
@@ -111,7 +111,7 @@ def reproduce(
         budget: seconds of an experiment with chains, those of earlier calls included.
         seed: of an experiment with chains.
         n_chains: how many it has, if other than the default.
-        rivals: whether other methods run beside its chains.
+        parts: which of an experiment with chains run, of "chains", "ensemble" and "others"; all where none is named.
         start: file of networks that its chains go on from.
     """
     experiment = named(name)
@@ -119,10 +119,10 @@ def reproduce(
     if isinstance(settings, StudySettings):
         if n_seeds is not None:
             raise InputError(f"{name} has one seed; --seed says which, and --join puts runs with several together.")
-        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains, "rivals": rivals}
+        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains, "parts": tuple(parts) or None}
         settings = replace(settings, **{key: value for key, value in chosen.items() if value is not None})
         settings = settings if start is None else settings.going_on(str(start))
-    elif any(option is not None for option in (budget, seed, n_chains, rivals, start)):
+    elif parts or any(option is not None for option in (budget, seed, n_chains, start)):
         raise InputError(f"{name} has no chains, their budget or seed; the experiments named *-posterior have.")
     elif n_seeds is not None:
         settings = type(settings)(**(vars(settings) | {"n_seeds": n_seeds}))

@@ -32,7 +32,7 @@ _LABELS = {
 }
 ENSEMBLE = "ensemble, same time"
 _COLUMNS = ("accuracy", "nll", "ece", "auroc_entropy", "auroc_information")
-MAY_CHANGE = ("budget", "marks", "rivals")  # between calls that go on with each other
+MAY_CHANGE = ("budget", "marks", "parts")  # between calls that go on with each other
 
 
 def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None) -> Record:
@@ -58,16 +58,13 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
 def _run(study: Study, folder: Path | None) -> Record:
     settings = study.settings
     start, begun = chains.begun(study)
-    label, sample = SAMPLERS[settings.sampler]
-    sampled, probability, networks = sample(study, start, begun["seconds"])
-    if folder is not None:
-        keep_probability(folder, study, probability)
-        keep_networks(folder / f"{study.problem.name}-networks.safetensors", networks)
     rows = {"starting networks": begun}
-    if settings.rivals:
-        more = rivals.ensemble(study, start, begun["seconds"])
-        rows |= _with_marks(ENSEMBLE, more) | labelled(rivals.others(study, start))
-    rows |= _with_marks(label, sampled)
+    sampled = _sampled(study, start, begun["seconds"], folder) if "chains" in settings.parts else {}
+    if "ensemble" in settings.parts:
+        rows |= _with_marks(ENSEMBLE, rivals.ensemble(study, start, begun["seconds"]))
+    if "others" in settings.parts:
+        rows |= labelled(rivals.others(study, start))
+    rows |= sampled
     return {
         "experiment": study.problem.name,
         "settings": asdict(settings) | {"device": study.device.type},
@@ -75,6 +72,16 @@ def _run(study: Study, folder: Path | None) -> Record:
         "rows": rows,
         "figures": {},
     }
+
+
+def _sampled(study: Study, start: Tensor, seconds: float, folder: Path | None) -> dict[str, Record]:
+    """Rows of the chains, whose averaged probabilities and last networks are kept."""
+    label, sample = SAMPLERS[study.settings.sampler]
+    record, probability, networks = sample(study, start, seconds)
+    if folder is not None:
+        keep_probability(folder, study, probability)
+        keep_networks(folder / f"{study.problem.name}-networks.safetensors", networks)
+    return _with_marks(label, record)
 
 
 def made(

@@ -19,6 +19,7 @@ from pmcnet.methods import Adam, Restarts
 from pmcnet.runs.curves import Record
 from pmcnet.runs.stopping import Stopping
 
+PARTS = ("chains", "ensemble", "others")
 MOST_SEED = 999
 """Of a study; larger ones are those of networks that are trained beside its chains."""
 _AT_ONCE = 2000  # test rows, at most
@@ -55,7 +56,7 @@ class Settings:
         rival_epochs: of the methods beside it, which the budget does not concern.
         light_draws: K of PMCnet-light.
         light_steps: T of PMCnet-light.
-        rivals: whether the budget is spent a second time on training more networks, and the other methods run.
+        parts: what runs: "chains"; "ensemble", the budget spent again on training more networks; "others".
         precision: of gradients; values that decide are more accurate where need be.
         compiled: whether networks are compiled, on a GPU.
         memory: bytes for temporaries at most.
@@ -86,7 +87,7 @@ class Settings:
     rival_epochs: int = 60
     light_draws: int = 20
     light_steps: int = 20
-    rivals: bool = True
+    parts: tuple[str, ...] = PARTS
     precision: Precision = "tf32"
     compiled: bool = True
     memory: int = 16 << 30
@@ -95,6 +96,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not 0 <= self.seed <= MOST_SEED:
             raise InputError(f"seed must be a whole number from 0 to {MOST_SEED}; got {self.seed}.")
+        if not self.parts or not set(self.parts) <= set(PARTS):
+            raise InputError(f"parts must be some of {', '.join(PARTS)}; got {self.parts}.")
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds on two cores, with ResNet-20 in minutes."""
