@@ -138,12 +138,14 @@ def test_a_walk_goes_on_bit_for_bit(tmp_path, metric):
 
 
 @pytest.mark.parametrize(
-    ("metric", "exploration", "n_resting"), [("kronecker", 0.0, 4), ("kronecker", 0.5, 0), ("fisher", 0.0, 0)]
+    ("metric", "exploration", "heating", "n_resting"),
+    [("kronecker", 0.0, 0.0, 4), ("kronecker", 0.0, 0.1, 2), ("kronecker", 0.5, 0.0, 0), ("fisher", 0.0, 0.0, 0)],
 )
-def test_chains_from_networks_learn_their_directions_before_they_move(metric, exploration, n_resting):
-    """Over a tenth of the steps, here four epochs; noise and draws come at their times all the same."""
+def test_chains_from_networks_learn_their_directions_before_they_move(metric, exploration, heating, n_resting):
+    """Over a tenth of the steps, or half of those in which noise grows; draws come at their times all the same."""
     target, mean, _ = linear()
-    walk = SGHMC(n_cycles=1, exploration=exploration, metric=metric, batch_size=20, n_epochs=40, n_kept=40)
+    walk = SGHMC(n_cycles=1, exploration=exploration, heating=heating, metric=metric, batch_size=20, n_epochs=40)
+    walk = replace(walk, n_kept=40)
     seen, start = [], mean.repeat(2, 1)
     found = walk.walk(target, start, seed=0, observers=[lambda state: seen.append(state.tensors["theta"].clone())])
     assert [torch.equal(theta, start) for theta in seen] == [epoch < n_resting for epoch in range(40)]

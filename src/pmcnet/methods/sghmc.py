@@ -162,7 +162,7 @@ class SGHMC(Trained):
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
         n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
         n_steps = n_batches * self.n_epochs
-        n_lessons = 0 if self.exploration else min(metric.n_lessons, n_steps // 10)
+        n_lessons = 0 if self.exploration else min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
         times = self._times(n_batches, len(theta)) if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
