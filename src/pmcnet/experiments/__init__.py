@@ -47,7 +47,7 @@ MNIST_POSTERIOR = StudySettings(label_count=10.0, n_epochs=45, sampler="sghmc", 
 CIFAR10_POSTERIOR = StudySettings(
     n_chains=8,
     prior_variance=0.2,
-    label_count=1.0,
+    label_count=3.0,
     n_epochs=25,
     batch_size=250,
     sampler="sghmc",

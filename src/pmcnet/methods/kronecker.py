@@ -52,8 +52,7 @@ class Kronecker:
     def n_lessons(self) -> int:
         """So many that directions are known, and how much batches tell of them.
 
-        In directions that are not known yet steps are as long as the prior allows, and noise of batches throws networks
-        out of what they have learned.
+        In directions that are not known yet steps are as long as the prior allows.
         """
         return _LESSONS
 
