@@ -40,6 +40,12 @@ def test_operation_is_what_the_layers_are(adds, swish):
     assert found.is_contiguous(memory_format=torch.channels_last)
 
 
+def test_no_images_are_no_images():
+    x, residual, parameters, slope = given((0, 4, 5, 6), adds=True)
+    assert frn.normalised(x, residual, parameters, swish=True).shape == x.shape
+    assert not frn._slopes(slope, x, residual, parameters, True)[2].any()
+
+
 @pytest.mark.parametrize(("adds", "swish"), KINDS)
 def test_slopes_are_derivatives(adds, swish):
     x, residual, parameters, _ = given((2, 3, 4, 4), adds=adds)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-_EPSILON = 1e-6
+EPSILON = 1e-6
 _ROUNDED = (torch.bfloat16, torch.float16, torch.float32)
 _MOST_NUMBERS = 32_768  # of an image, which stay in registers
 
@@ -68,7 +68,7 @@ def _slopes(
     to_z = slope.to(z.dtype) * (share * (1 + z * (1 - share)) if swish else 1.0)
     to_a = torch.where(a > floor, to_z, 0.0)
     of_gain = (to_a * n).sum((2, 3))  # (N, C)
-    to_u = gain * inverse * (to_a - n * (of_gain[..., None, None] / n[0, 0].numel()))
+    to_u = gain * inverse * (to_a - n * (of_gain[..., None, None] / x.shape[2:].numel()))
     rows = to_u.sum((2, 3)), of_gain, to_a.sum((2, 3)), (to_z - to_a).sum((2, 3))
     of_residual = x.new_empty(0) if residual is None else _last(to_z.to(residual.dtype))
     return _last(to_u.to(x.dtype)), of_residual, torch.stack([row.sum(0) for row in rows])
@@ -100,7 +100,7 @@ def _parts(x: Tensor, residual: Tensor | None, parameters: Tensor) -> tuple[Tens
     """1 / sqrt(mean u^2 + 1e-6), n, gamma n + beta and z."""
     offset, gain, shift, floor = parameters[:, :, None, None]
     u = x.to(parameters.dtype) + offset
-    inverse = (u.square().mean((2, 3), keepdim=True) + _EPSILON).rsqrt()
+    inverse = (u.square().mean((2, 3), keepdim=True) + EPSILON).rsqrt()
     a = gain * (u * inverse) + shift
     z = torch.maximum(a, floor)
     return inverse, u * inverse, a, z if residual is None else z + residual
@@ -112,7 +112,7 @@ def _last(x: Tensor) -> Tensor:
 
 def _fits(x: Tensor) -> bool:
     """Whether the kernels can have these images."""
-    return x.is_cuda and x.dtype in _ROUNDED and x[0].numel() <= _MOST_NUMBERS and _has_triton()
+    return x.is_cuda and x.dtype in _ROUNDED and x.shape[1:].numel() <= _MOST_NUMBERS and _has_triton()
 
 
 @cache

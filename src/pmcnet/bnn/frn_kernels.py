@@ -9,7 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-EPSILON = 1e-6
+from pmcnet.bnn.frn import EPSILON
+
 _PER_THREAD = 16
 
 
@@ -82,25 +83,27 @@ def forward(x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool)
     """`frn.normalised` of images with channels last."""
     out = torch.empty_like(x)
     if len(x):
-        sizes = _sizes(x)
-        forward_kernel[(len(x),)](
-            x, x if residual is None else residual, parameters, out, ADDS=residual is not None, SWISH=swish, **sizes
-        )
+        with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
+            forward_kernel[(len(x),)](
+                x, x if residual is None else residual, parameters, out,
+                ADDS=residual is not None, SWISH=swish, **_sizes(x),
+            )  # fmt: skip
     return out
 
 
 def backward(
     slope: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """`frn.slopes` of images with channels last."""
+    """Gradients of `frn.normalised` of images with channels last: of x, the residual and the parameters."""
     to_x = torch.empty_like(x)
     to_residual = x.new_empty(0) if residual is None else torch.empty_like(residual)
     rows = parameters.new_empty(len(x), *parameters.shape)
     if len(x):
-        backward_kernel[(len(x),)](
-            slope, x, x if residual is None else residual, parameters, to_x, to_residual, rows,
-            ADDS=residual is not None, SWISH=swish, **_sizes(x),
-        )  # fmt: skip
+        with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
+            backward_kernel[(len(x),)](
+                slope, x, x if residual is None else residual, parameters, to_x, to_residual, rows,
+                ADDS=residual is not None, SWISH=swish, **_sizes(x),
+            )  # fmt: skip
     return to_x, to_residual, rows.sum(0)
 
 
