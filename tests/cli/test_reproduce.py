@@ -191,9 +191,13 @@ def test_a_run_goes_on_from_the_networks_of_another(little, monkeypatch, tmp_pat
     name, options = "mnist-c-posterior", ("--budget", "0.01s", "--only", "chains")
     assert reproduced(name, tmp_path / "1", *options).exit_code == 0
     left = tmp_path / "1" / "checkpoints" / "quick" / f"{name}-networks.safetensors"
-    result = reproduced(name, tmp_path / "2", *options, "--start", str(left), "--seed", "1")
+    result = reproduced(name, tmp_path / "2", "--budget", "0.01s", "--start", str(left), "--seed", "1")
     assert result.exit_code == 0, result.output
     assert "2 networks read in" in result.stderr
+    assert "SGLD" not in result.stdout
+    result = reproduced(name, tmp_path / "2", "--start", str(left), "--only", "ensemble")
+    assert result.exit_code == 2
+    assert "only chains go on from networks of another run" in result.output
     result = reproduced(name, tmp_path / "1", *options, "--start", str(left), "--fresh")
     assert result.exit_code == 2
     assert "--fresh would delete" in result.output

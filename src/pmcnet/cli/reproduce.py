@@ -22,7 +22,7 @@ import click
 @click.option(
     "--start",
     type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    help="Go on from the networks of an earlier run, its NAME-networks.safetensors, in place of training some.",
+    help="Chains alone, from the networks of an earlier run: its NAME-networks.safetensors.",
 )
 @click.option(
     "--only",
@@ -86,7 +86,7 @@ def reproduce(
     seconds = seconds_of(budget) if budget is not None else None
     experiments.device_of(device)
     with _held(name, folder) if experiments.named(name).keeps else nullcontext():
-        if fresh and start in _kept(name, folder):
+        if fresh and start is not None and start.resolve() in [file.resolve() for file in _kept(name, folder)]:
             raise click.UsageError(f"--fresh would delete {start}. Use another --out.")
         _resume(name, folder, fresh)
         try:

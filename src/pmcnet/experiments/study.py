@@ -98,6 +98,8 @@ class Settings:
             raise InputError(f"seed must be a whole number from 0 to {MOST_SEED}; got {self.seed}.")
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise InputError(f"parts must be some of {', '.join(PARTS)}; got {self.parts}.")
+        if self.start and self.parts != ("chains",):
+            raise InputError("only chains go on from networks of another run; the others begin with trained ones.")
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds on two cores, with ResNet-20 in minutes."""
@@ -109,7 +111,8 @@ class Settings:
 
     def going_on(self, start: str) -> "Settings":
         """Of chains that go on from the networks in a file: no walk, but epochs in which they learn their steps."""
-        return replace(self, start=start, walk_epochs=_LEARNING_EPOCHS)
+        parts = ("chains",) if self.parts == PARTS else self.parts
+        return replace(self, start=start, walk_epochs=_LEARNING_EPOCHS, parts=parts)
 
     def draws_at(self, epoch: int) -> bool:
         """Whether the networks of "sghmc" after so many epochs count."""
