@@ -1,9 +1,9 @@
 """What does a step of chains of ResNet-20 on a mini-batch cost, part by part, on one GPU?
 
 Milliseconds of 8 networks with filter response normalisation on 500 made-up images, in bf16: the gradient, as layers
-and with all between two convolutions as one operation; what the metric of directions learns from it; its turn, which
-comes every hundred batches; the step itself; drawing the noise. With --profile, the kernels that take longest in the
-gradient of one network.
+and with all between two convolutions as one operation; what the metric of directions learns from every second; its
+turn, which comes every hundred batches; the step itself; drawing the noise. With --profile, the kernels that take
+longest in the gradient of one network.
 
     python benchmarks/chain_step_gpu.py --json chain_step.json
 """

@@ -54,7 +54,10 @@ def problem(count: float) -> tuple[BayesianTarget, Tensor, Tensor]:
 
 
 def temperatures(target: BayesianTarget, theta: list[Tensor], score: list[Tensor]) -> dict[str, list[float]]:
-    """Mean and standard error, by groups, of what the virial theorem says is 1: of S points (D,) and scores."""
+    """Mean and standard error, by groups, of what the virial theorem says is 1: of S points (D,) and scores.
+
+    Errors are as if the points were independent.
+    """
     points = torch.stack(theta)
     products = -(points - points.mean(0)) * torch.stack(score) * len(theta) / (len(theta) - 1)  # (S, D)
     groups: dict[str, list[Tensor]] = {}

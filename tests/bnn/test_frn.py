@@ -9,6 +9,7 @@ from torch.nn import functional as F
 
 from pmcnet.bnn import ModuleNetwork, ResNet20FRN, frn
 from pmcnet.bnn.nets import FilterResponseNorm, Normed
+from pmcnet.errors import InputError
 
 KINDS = [(adds, swish) for adds in (False, True) for swish in (False, True)]
 
@@ -94,8 +95,8 @@ def test_kernels_are_the_formula(place, shape, adds, swish):
 
 
 @pytest.mark.parametrize("shape", [(16, 32, 32), (32, 16, 16), (64, 8, 8)])
-def test_kernels_in_bfloat16_are_as_near_as_rounding_allows(shape):
-    if not torch.cuda.is_available():
+def test_kernels_in_bfloat16_are_as_near_as_rounding_allows(place, shape):
+    if place != "cuda":
         pytest.skip("needs a GPU")
     x, residual, parameters, slope = given((7, *shape), adds=True, dtype=torch.bfloat16, device="cuda")
     assert frn._fits(x)
@@ -104,6 +105,35 @@ def test_kernels_in_bfloat16_are_as_near_as_rounding_allows(shape):
     found, expected = frn._slopes(slope, x, residual, parameters, True), frn._slopes(slope.double(), *wide, True)
     pairs = [(out, frn.normalised(*wide, swish=True)), *zip(found, expected, strict=True)]
     assert all((mine - theirs).norm() < 4e-3 * theirs.norm() for mine, theirs in pairs)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # line by line, of numpy
+def test_kernels_do_not_hide_what_is_not_finite(place):
+    """Of an infinite pixel nothing is known of its channel, as the formula has it; a GPU's maximum would hide that."""
+    from pmcnet.bnn import frn_kernels
+
+    x, _, parameters, slope = given((2, 4, 4, 4), adds=False, dtype=torch.float32, device=place)
+    x[0, 1, 2, 3] = torch.inf
+    found, expected = (
+        frn_kernels.forward(x, None, parameters, True),
+        frn.normalised(x.cpu(), None, parameters.cpu(), swish=True),
+    )
+    assert torch.equal(found.isnan().cpu(), expected.isnan())
+    assert found.isnan().any()
+    assert frn_kernels.backward(slope, x, None, parameters, True)[2][:, 1].isnan().all()
+
+
+def test_a_residual_of_another_shape_is_refused():
+    x, residual, parameters, _ = given((2, 4, 4, 4), adds=True)
+    with pytest.raises(InputError, match=r"must have the shape of x, \(2, 4, 4, 4\); got \(1, 4, 4, 4\)"):
+        frn.normalised(x, residual[:1], parameters, swish=True)
+
+
+def test_memory_of_a_fused_network_is_planned_as_that_of_the_layers():
+    x = torch.zeros(1, 3, 32, 32)
+    plain, fused = (ModuleNetwork(ResNet20FRN(fused=fused), example=x) for fused in (False, True))
+    assert fused.numbers_per_input == plain.numbers_per_input
+    assert fused.n_together == plain.n_together == 1
 
 
 @pytest.mark.parametrize("stride", [1, 2])

@@ -75,6 +75,14 @@ def test_seeds_give_other_networks_and_joining_averages_their_starts_too(runs):
     assert found == pytest.approx(expected)
 
 
+def test_runs_that_went_on_from_networks_are_joined(runs, tmp_path):
+    for seed, before in zip((5, 6), runs, strict=True):
+        on = TINY.going_on(str(before / f"{NAME}-networks.safetensors"))
+        run(tmp_path / str(seed), seed, start=on.start, walk_epochs=on.walk_epochs)
+    found = joined(tmp_path / "5", tmp_path / "6")["rows"][LABEL]
+    assert found["scores"]["n_networks"] >= 2 * TINY.n_chains
+
+
 def test_one_run_joined_with_none_is_itself(runs):
     alone = joined(runs[0])["rows"][LABEL]
     assert alone["scores"]["n_networks"] == 5 * TINY.n_chains

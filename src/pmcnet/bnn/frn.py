@@ -14,9 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from pmcnet.errors import InputError
+
 EPSILON = 1e-6
 _ROUNDED = (torch.bfloat16, torch.float16, torch.float32)
-_MOST_NUMBERS = 32_768  # of an image, which stay in registers
+_MOST_NUMBERS = 32_768  # of an image: a program has all of them at once
 
 
 def normalised(x: Tensor, residual: Tensor | None, parameters: Tensor, *, swish: bool) -> Tensor:
@@ -24,6 +26,8 @@ def normalised(x: Tensor, residual: Tensor | None, parameters: Tensor, *, swish:
 
     Not to be mapped over networks by `vmap`.
     """
+    if residual is not None and residual.shape != x.shape:
+        raise InputError(f"a residual must have the shape of x, {tuple(x.shape)}; got {tuple(residual.shape)}.")
     found: Tensor = _forward(x, residual, parameters, swish)
     return found
 

@@ -30,7 +30,7 @@ def forward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
     floor = tl.load(parameters + 3 * N_CHANNELS + channel, mask=known, other=0.0)
     u = tl.where(there, tl.load(x + place, mask=there, other=0.0).to(tl.float32) + offset, 0.0)
     inverse = tl.rsqrt(tl.sum(u * u, axis=0) / N_PIXELS + EPS)[None, :]
-    z = tl.maximum(gain * (u * inverse) + shift, floor)
+    z = tl.maximum(gain * (u * inverse) + shift, floor, propagate_nan=tl.PropagateNan.ALL)
     if ADDS:
         z += tl.load(residual + place, mask=there, other=0.0).to(tl.float32)
     if SWISH:
@@ -59,7 +59,7 @@ def backward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
     u = u * inverse  # normalised from here on
     a = gain * u + shift
     if SWISH:
-        z = tl.maximum(a, floor)
+        z = tl.maximum(a, floor, propagate_nan=tl.PropagateNan.ALL)
         if ADDS:
             z += tl.load(residual + place, mask=there, other=0.0).to(tl.float32)
         share = tl.sigmoid(z)
@@ -97,14 +97,14 @@ def backward(
     """Gradients of `frn.normalised` of images with channels last: of x, the residual and the parameters."""
     to_x = torch.empty_like(x)
     to_residual = x.new_empty(0) if residual is None else torch.empty_like(residual)
-    rows = parameters.new_empty(len(x), *parameters.shape)
+    rows = torch.empty(len(x), *parameters.shape, dtype=torch.float32, device=x.device)
     if len(x):
         with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
             backward_kernel[(len(x),)](
                 slope, x, x if residual is None else residual, parameters, to_x, to_residual, rows,
                 ADDS=residual is not None, SWISH=swish, **_sizes(x),
             )  # fmt: skip
-    return to_x, to_residual, rows.sum(0)
+    return to_x, to_residual, rows.sum(0).to(parameters.dtype)
 
 
 def _sizes(x: Tensor) -> dict[str, int | float]:

@@ -96,13 +96,17 @@ class _ChannelsLast(torch.autograd.Function):
 
 
 def n_numbers(module: nn.Module, example: Tensor) -> int:
-    """How many numbers the layers put out for one row of inputs (1, ...)."""
+    """How many numbers the layers put out for one row of inputs (1, ...).
+
+    A layer that runs its parts by itself says how many times its output they store, `n_stored`.
+    """
     seen: list[int] = []
 
     def count(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        seen.append(output.numel())
+        seen.append(output.numel() * getattr(layer, "n_stored", 1))
 
-    hooks = [layer.register_forward_hook(count) for layer in module.modules() if not list(layer.children())]
+    single = [layer for layer in module.modules() if getattr(layer, "n_stored", not list(layer.children()))]
+    hooks = [layer.register_forward_hook(count) for layer in single]
     try:
         with torch.no_grad():
             parameter = next(module.parameters())

@@ -116,6 +116,7 @@ class Normed(nn.Sequential):
     def __init__(self, n_in: int, n_out: int, size: int, stride: int, *, swish: bool = True, fused: bool) -> None:
         super().__init__(_convolution(n_in, n_out, size, stride), FilterResponseNorm(n_out))
         self.swish, self.fused = swish, fused
+        self.n_stored = 2 if fused else 0  # of the convolution and of the rest, which are not called; see `n_numbers`
 
     def forward(self, x: Tensor, shortcut: Tensor | None = None) -> Tensor:
         """(N, n_in, H, W) -> (N, n_out, H / stride, W / stride)."""

@@ -21,7 +21,7 @@ import click
 @click.option("--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has.")
 @click.option(
     "--start",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="Chains alone, from the networks of an earlier run: its NAME-networks.safetensors.",
 )
 @click.option(

@@ -31,6 +31,8 @@ LEAST_TRAJECTORIES = 40
 MOST_TRAJECTORIES = 400
 LEAST_EPOCHS = 40
 MOST_EPOCHS = 2000
+MOST_STEPS = 20_000
+"""On mini-batches, or as many as the epochs have if that is more."""
 _SEARCHING = 4.0  # times the cost of a run, where the prior's scale is searched with shorter ones
 SEARCH_ROWS = 1000
 """Rows, at most, on which the prior's scale is searched: it depends little on how many there are."""
@@ -143,9 +145,10 @@ def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limi
         n_chains, n_rows = (
             _number(given.get(name), getattr(TRAINED["sghmc"], name)) for name in ("n_chains", "batch_size")
         )
-        n_steps = limit / (_PER_STEP_OF_BATCHES * _speed(target).per_step + n_chains * gradient_seconds(target, n_rows))
-        n_epochs = int(n_steps / math.ceil(len(target.x) / n_rows))
-        return {"n_epochs": min(max(n_epochs, LEAST_EPOCHS), MOST_EPOCHS)}
+        n_rows, n_batches = min(n_rows, len(target.x)), math.ceil(len(target.x) / n_rows)
+        step = _PER_STEP_OF_BATCHES * _speed(target).per_step + n_chains * gradient_seconds(target, n_rows)
+        most = max(MOST_EPOCHS, MOST_STEPS // n_batches)
+        return {"n_epochs": min(max(int(limit / (step * n_batches)), LEAST_EPOCHS), most)}
     if method == "pmcnet-light":
         n_proposals, n_draws = (_number(given.get(name), getattr(LIGHT, name)) for name in ("n_proposals", "n_draws"))
         step = n_proposals * (n_draws / 3 + 3) * gradient_seconds(target, len(target.x))

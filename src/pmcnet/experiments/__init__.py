@@ -112,16 +112,17 @@ def reproduce(
         seed: of an experiment with chains.
         n_chains: how many it has, if other than the default.
         parts: which of an experiment with chains run, of "chains", "ensemble" and "others"; all where none is named.
-        start: file of networks that its chains go on from.
+        start: file of networks that its chains go on from, alone.
     """
     experiment = named(name)
     settings = experiment.settings.quick() if quick else experiment.settings
     if isinstance(settings, StudySettings):
         if n_seeds is not None:
             raise InputError(f"{name} has one seed; --seed says which, and --join puts runs with several together.")
-        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains, "parts": tuple(parts) or None}
+        chosen: dict[str, Any] = {"budget": budget, "seed": seed, "n_chains": n_chains}
+        chosen["parts"] = tuple(dict.fromkeys(parts)) or (None if start is None else ("chains",))
         settings = replace(settings, **{key: value for key, value in chosen.items() if value is not None})
-        settings = settings if start is None else settings.going_on(str(start))
+        settings = settings if start is None else settings.going_on(str(start.resolve()))
     elif parts or any(option is not None for option in (budget, seed, n_chains, start)):
         raise InputError(f"{name} has no chains, their budget or seed; the experiments named *-posterior have.")
     elif n_seeds is not None:

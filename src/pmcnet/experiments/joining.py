@@ -83,7 +83,7 @@ def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
 def _settings(plain: dict[str, Any]) -> Settings:
     """As they were before they were written."""
     known: dict[str, Any] = {field.name: plain[field.name] for field in fields(Settings) if field.name in plain}
-    return Settings(**known | {"limits": known["limits"] and tuple(known["limits"])})
+    return Settings(**known | {"limits": known["limits"] and tuple(known["limits"]), "parts": ("chains",)})
 
 
 def _drawn(runs: list[Stages], folders: Sequence[Path], device: torch.device) -> list[Kept]:

@@ -32,5 +32,7 @@ def read_networks(path: str | Path, target: BayesianTarget) -> Tensor:
         found = "no networks" if theta is None else f"a tensor {tuple(theta.shape)}"
         raise InputError(f"{path} holds {found}; chains of this experiment need (n_chains, {target.dim}).")
     if not theta.isfinite().all():
-        raise InputError(f"{path} holds networks with infinite weights. Name a file of a run that went well.")
+        raise InputError(
+            f"{path} holds networks with weights that are not finite. Name a file of a run that went well."
+        )
     return theta.to(target.device, torch.float32)

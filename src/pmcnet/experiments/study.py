@@ -23,7 +23,7 @@ PARTS = ("chains", "ensemble", "others")
 MOST_SEED = 999
 """Of a study; larger ones are those of networks that are trained beside its chains."""
 _AT_ONCE = 2000  # test rows, at most
-_LEARNING_EPOCHS = 4
+_LEARNING_EPOCHS = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class Settings:
             raise InputError(f"seed must be a whole number from 0 to {MOST_SEED}; got {self.seed}.")
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise InputError(f"parts must be some of {', '.join(PARTS)}; got {self.parts}.")
-        if self.start and self.parts != ("chains",):
+        if self.start and set(self.parts) != {"chains"}:
             raise InputError("only chains go on from networks of another run; the others begin with trained ones.")
 
     def quick(self) -> "Settings":
@@ -111,8 +111,7 @@ class Settings:
 
     def going_on(self, start: str) -> "Settings":
         """Of chains that go on from the networks in a file: no walk, but epochs in which they learn their steps."""
-        parts = ("chains",) if self.parts == PARTS else self.parts
-        return replace(self, start=start, walk_epochs=_LEARNING_EPOCHS, parts=parts)
+        return replace(self, start=start, walk_epochs=_LEARNING_EPOCHS)
 
     def draws_at(self, epoch: int) -> bool:
         """Whether the networks of "sghmc" after so many epochs count."""

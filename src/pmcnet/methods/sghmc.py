@@ -163,7 +163,7 @@ class SGHMC(Trained):
         n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
         n_steps = n_batches * self.n_epochs
         n_lessons = 0 if self.exploration else min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
-        times = self._times(n_batches, len(theta)) if keep else []
+        times = [at for at in self._times(n_batches, len(theta)) if at > n_lessons] if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
         n_drawn = sum(at <= n_done for at in times)
