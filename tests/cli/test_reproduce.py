@@ -202,6 +202,10 @@ def test_a_run_goes_on_from_the_networks_of_another(little, monkeypatch, tmp_pat
     assert result.exit_code == 2
     assert "--fresh would delete" in result.output
     assert left.exists()
+    result = reproduced(name, tmp_path / "3", "--start", str(tmp_path / "nothing"))
+    assert result.exit_code == 2
+    assert "nothing is no file" in result.output
+    assert not list((tmp_path / "3").rglob(f"{name}-*"))
     result = reproduced("naval", tmp_path / "3", "--start", str(left))
     assert result.exit_code == 2
     assert "naval has no chains" in result.output

@@ -86,8 +86,8 @@ def reproduce(
     seconds = seconds_of(budget) if budget is not None else None
     experiments.device_of(device)
     with _held(name, folder) if experiments.named(name).keeps else nullcontext():
-        if fresh and start is not None and start.resolve() in [file.resolve() for file in _kept(name, folder)]:
-            raise click.UsageError(f"--fresh would delete {start}. Use another --out.")
+        if start is not None:
+            _check_start(start, _kept(name, folder), fresh)
         _resume(name, folder, fresh)
         try:
             record = experiments.reproduce(
@@ -116,6 +116,14 @@ def _held(name: str, folder: Path) -> AbstractContextManager[None]:
 
     folder.mkdir(parents=True, exist_ok=True)
     return locked(folder, f".{name}.lock")
+
+
+def _check_start(start: Path, kept: list[Path], fresh: bool) -> None:
+    """Refuse to begin at what is not there, which would leave a run without networks, or to delete it first."""
+    if fresh and start.resolve() in [file.resolve() for file in kept]:
+        raise click.UsageError(f"--fresh would delete {start}. Use another --out.")
+    if not kept and not start.is_file():
+        raise click.UsageError(f"--start {start} is no file. Name the NAME-networks.safetensors of an earlier run.")
 
 
 def _check_join(given: list[str], join: tuple[Path, ...], out: Path) -> None:
