@@ -6,7 +6,8 @@ epoch, in units of its metric's variances. Prints and writes, every ten epochs: 
 images, each counted once, the accuracy and NLL of the network on 4000 other images of the training set, and those of
 the average of draws so far: of every second epoch from 22 on, or, where the step falls to its fiftieth, of every second
 in the last quarter. With --temperature, from 40 epochs before the end on, also what the virial theorem says of groups
-of parameters: under the posterior the mean of -(theta - E theta) score is 1 for each of them.
+of parameters: under the posterior the mean of -(theta - E theta) score is 1 for each of them. Beside it stands what
+noise of batches makes of it at most by linear theory.
 
     python benchmarks/small_resnet_chains.py --metric kronecker --information .1 --rate .3 --count 4 --epochs 120
 """
@@ -69,6 +70,23 @@ def temperatures(target: BayesianTarget, theta: list[Tensor], score: list[Tensor
     return {kind: [float(e.mean()), float(e.std()) / len(e) ** 0.5] for kind, e in each.items()}
 
 
+def most_by_theory(arguments: argparse.Namespace) -> float:
+    """The temperature of directions that batches tell most of, at the end of an epoch, by linear theory.
+
+    There h C f = h / k: batches push a damped oscillator, and since they share no rows, their noise is nothing in sum.
+    """
+    n_batches = N_TRAIN // arguments.batch
+    stiffness = arguments.rate * arguments.friction / n_batches / arguments.information
+    position, velocity, response = 0.0, 1.0, []
+    for _ in range(200 * n_batches):
+        position += velocity
+        response.append(position)
+        velocity = (1 - arguments.friction) * velocity - stiffness * position
+    epochs = torch.tensor(response, dtype=torch.float64).reshape(-1, n_batches)
+    left = 1 - epochs.sum(1).square().sum() / n_batches / epochs.square().sum()
+    return 1 + arguments.count * arguments.rate / (2 * arguments.information) * float(left)
+
+
 class Watcher:
     """Averages draws and says how good they are."""
 
@@ -109,6 +127,8 @@ class Watcher:
             line["average"] = self.scores(self._total / self._n) if self._n else None
             if epoch == last and self._theta:
                 line["temperature"] = temperatures(self._target, self._theta, self._score)
+                if self._arguments.metric == "kronecker":
+                    line["most_by_linear_theory"] = most_by_theory(self._arguments)
             print(json.dumps(line), flush=True)
             self.lines.append(line)
 
