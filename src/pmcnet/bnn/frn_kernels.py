@@ -15,11 +15,11 @@ _PER_THREAD = 16
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def forward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
-    x, residual, parameters, out,
-    N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
-    ADDS: tl.constexpr, SWISH: tl.constexpr, EPS: tl.constexpr,
+def _image(  # type: ignore[no-untyped-def]
+    x, parameters,
+    N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr, EPS: tl.constexpr,
 ):  # fmt: skip
+    """Where this program's image lies and which numbers it has; gamma, beta, tau; n, and what it was divided by."""
     pixel, channel = tl.arange(0, PIXELS)[:, None], tl.arange(0, CHANNELS)[None, :]
     known = channel < N_CHANNELS
     there = (pixel < N_PIXELS) & known
@@ -30,7 +30,18 @@ def forward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
     floor = tl.load(parameters + 3 * N_CHANNELS + channel, mask=known, other=0.0)
     u = tl.where(there, tl.load(x + place, mask=there, other=0.0).to(tl.float32) + offset, 0.0)
     inverse = tl.rsqrt(tl.sum(u * u, axis=0) / N_PIXELS + EPS)[None, :]
-    z = tl.maximum(gain * (u * inverse) + shift, floor, propagate_nan=tl.PropagateNan.ALL)
+    return place, there, gain, shift, floor, u * inverse, inverse
+
+
+@triton.jit  # type: ignore[untyped-decorator]
+def forward_kernel(  # type: ignore[no-untyped-def]
+    x, residual, parameters, out,
+    N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
+    ADDS: tl.constexpr, SWISH: tl.constexpr, EPS: tl.constexpr,
+):  # fmt: skip
+    """The output y of an image."""
+    place, there, gain, shift, floor, n, _ = _image(x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS)
+    z = tl.maximum(gain * n + shift, floor, propagate_nan=tl.PropagateNan.ALL)
     if ADDS:
         z += tl.load(residual + place, mask=there, other=0.0).to(tl.float32)
     if SWISH:
@@ -39,25 +50,15 @@ def forward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
 
 
 @triton.jit  # type: ignore[untyped-decorator]
-def backward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
+def backward_kernel(  # type: ignore[no-untyped-def]
     slope, x, residual, parameters, to_x, to_residual, to_parameters,
     N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
     ADDS: tl.constexpr, SWISH: tl.constexpr, EPS: tl.constexpr,
 ):  # fmt: skip
-    pixel, channel = tl.arange(0, PIXELS)[:, None], tl.arange(0, CHANNELS)[None, :]
-    known = channel < N_CHANNELS
-    there = (pixel < N_PIXELS) & known
-    image = tl.program_id(0).to(tl.int64)
-    place = image * (N_PIXELS * N_CHANNELS) + pixel * N_CHANNELS + channel
-    offset = tl.load(parameters + channel, mask=known, other=0.0)
-    gain = tl.load(parameters + N_CHANNELS + channel, mask=known, other=0.0)
-    shift = tl.load(parameters + 2 * N_CHANNELS + channel, mask=known, other=0.0)
-    floor = tl.load(parameters + 3 * N_CHANNELS + channel, mask=known, other=0.0)
-    u = tl.where(there, tl.load(x + place, mask=there, other=0.0).to(tl.float32) + offset, 0.0)
+    """Gradients of x and the residual, and the image's share of those of the parameters."""
+    place, there, gain, shift, floor, n, inverse = _image(x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS)
     d = tl.load(slope + place, mask=there, other=0.0).to(tl.float32)  # of the output, then of what was before
-    inverse = tl.rsqrt(tl.sum(u * u, axis=0) / N_PIXELS + EPS)[None, :]
-    u = u * inverse  # normalised from here on
-    a = gain * u + shift
+    a = gain * n + shift
     if SWISH:
         z = tl.maximum(a, floor, propagate_nan=tl.PropagateNan.ALL)
         if ADDS:
@@ -69,10 +70,12 @@ def backward_kernel(  # type: ignore[no-untyped-def]  # noqa: D103
     above = a > floor
     of_floor = tl.sum(tl.where(above, 0.0, d), axis=0)[None, :]
     d = tl.where(above, d, 0.0)
-    of_gain, of_shift = tl.sum(d * u, axis=0)[None, :], tl.sum(d, axis=0)[None, :]
-    d = tl.where(there, gain * inverse * (d - u * (of_gain / N_PIXELS)), 0.0)
+    of_gain, of_shift = tl.sum(d * n, axis=0)[None, :], tl.sum(d, axis=0)[None, :]
+    d = tl.where(there, gain * inverse * (d - n * (of_gain / N_PIXELS)), 0.0)
     tl.store(to_x + place, d.to(to_x.dtype.element_ty), mask=there)
-    row = to_parameters + image * (4 * N_CHANNELS) + channel
+    channel = tl.arange(0, CHANNELS)[None, :]
+    known = channel < N_CHANNELS
+    row = to_parameters + tl.program_id(0).to(tl.int64) * (4 * N_CHANNELS) + channel
     tl.store(row, tl.sum(d, axis=0)[None, :], mask=known)
     tl.store(row + N_CHANNELS, of_gain, mask=known)
     tl.store(row + 2 * N_CHANNELS, of_shift, mask=known)
