@@ -43,7 +43,7 @@ def problem(arguments: argparse.Namespace, *, fused: bool) -> BayesianTarget:
     x = torch.randn(arguments.rows, 3, 32, 32, device=arguments.device, generator=source)
     y = torch.arange(arguments.rows, device=arguments.device) % 10
     network = ModuleNetwork(ResNet20FRN(fused=fused), example=x[:1].cpu(), compiled=True, precision="bf16")
-    return BayesianTarget(network, Categorical(10), x, y, prior=GaussianPrior(0.2**0.5))
+    return BayesianTarget(network, Categorical(10), x, y, prior=GaussianPrior(0.2**0.5), memory=4 << 30)
 
 
 def profiled(target: BayesianTarget, theta: torch.Tensor) -> str:

@@ -154,6 +154,11 @@ def test_a_log_density_that_is_not_a_number_is_no_rest():
     assert lost.verdict.status == "doubtful"
 
 
+def test_of_one_chain_alone_the_drift_is_not_known():
+    level = drifting(0.1)
+    assert replace(level, log_density=level.log_density[:, :1]).drift == math.inf
+
+
 def test_acceptance_is_that_of_all_trajectories_when_a_run_goes_on():
     states = []
     path, state = started(SHORT)

@@ -156,6 +156,7 @@ def test_a_fused_layer_is_the_layer(stride):
     torch.testing.assert_close(fused(x, plain(x)), plain(x, plain(x)))
 
 
+@pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning")  # by the first backward pass of a thread
 def test_a_fused_network_is_the_network(device):
     torch.manual_seed(0)
     x = torch.randn(4, 3, 32, 32, dtype=torch.float64, device=device)

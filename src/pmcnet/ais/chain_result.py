@@ -74,9 +74,12 @@ class ChainResult:
 
     @cached_property
     def drift(self) -> float:
-        """Log pi of the last third of the draws less that of the first, in standard errors; infinite where unknown."""
+        """Log pi of the last third of the draws less that of the first, in standard errors; infinite where unknown.
+
+        Errors are those over chains, so of one chain alone it is not known.
+        """
         n = len(self.log_density) // 3
-        if n == 0 or not self.log_density.isfinite().all():
+        if n == 0 or self.log_density.shape[1] < 2 or not self.log_density.isfinite().all():
             return math.inf
         change = self.log_density[-n:].mean(0) - self.log_density[:n].mean(0)  # (P,)
         error = float(change.std()) / math.sqrt(len(change))

@@ -54,13 +54,14 @@ CIFAR10_POSTERIOR = StudySettings(
     metric="kronecker",
     information=0.1,
     friction=0.02,
-    walk_epochs=40,
+    walk_epochs=80,
     walk_step=6e-5,
     walk_batch=500,
-    drawn_every=2,
+    drawn_every=4,
     marks=(),
     light_steps=2,
     precision="bf16",
+    memory=4 << 30,
 )
 
 EXPERIMENTS = {

@@ -1,6 +1,7 @@
 """The paper's large problems: images with LeNet-5 or ResNet-20, and two regressions with 100-100 units."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ IMAGES = {
 }
 POSTERIORS = {
     "mnist-c-posterior": ("mnist-c", IMAGES["mnist-c"]),
-    "cifar10-posterior": ("cifar10", _Images(0, 50_000, ResNet20FRN, lambda _: FlipAndCrop())),
+    "cifar10-posterior": ("cifar10", _Images(0, 50_000, partial(ResNet20FRN, fused=True), lambda _: FlipAndCrop())),
 }
 TABLES = {"protein": (9, 100, 100, 1), "naval": (14, 100, 100, 1)}
 
