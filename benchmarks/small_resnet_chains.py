@@ -3,11 +3,11 @@
 10 000 images of CIFAR10 at 16 x 16 pixels, ResNet-20 with filter response normalisation and half the channels, one
 chain on mini-batches from a network that Adam has trained. The rate h N / (a n) is how far a chain diffuses in an
 epoch, in units of its metric's variances. Prints and writes, every ten epochs: the log-likelihood of the training
-images, each counted once, the accuracy and NLL of the network on 4000 other images of the training set, and those of
-the average of draws so far: of every second epoch from 22 on, or, where the step falls to its fiftieth, of every second
-in the last quarter. With --temperature, from 40 epochs before the end on, also what the virial theorem says of groups
-of parameters: under the posterior the mean of -(theta - E theta) score is 1 for each of them. Beside it stands what
-noise of batches makes of it at most by linear theory.
+images, each counted once, accuracy, NLL and calibration error (ECE) of the network on 4000 other images of the training
+set, and those of the average of draws so far: of every second epoch from 22 on, or, where the step falls to its
+fiftieth, of every second in the last quarter. With --temperature, from 40 epochs before the end on, also what the
+virial theorem says of groups of parameters: under the posterior the mean of -(theta - E theta) score is 1 for each of
+them. Beside it stands what noise of batches makes of it at most by linear theory.
 
     python benchmarks/small_resnet_chains.py --metric kronecker --information .1 --rate .3 --count 4 --epochs 120
 """
@@ -98,8 +98,8 @@ class Watcher:
         self.lines: list[dict[str, Any]] = []
 
     def scores(self, probability: Tensor) -> list[float]:
-        """Accuracy and NLL (N, C)."""
-        return [float(score(probability, self._y)) for score in (metrics.accuracy, metrics.nll)]
+        """Accuracy, NLL and calibration error (N, C)."""
+        return [float(score(probability, self._y)) for score in (metrics.accuracy, metrics.nll, metrics.ece)]
 
     def probability(self, theta: Tensor) -> Tensor:
         """Of the other images (N, C)."""
