@@ -43,7 +43,9 @@ CIFAR10 = DeepSettings(
     n_steps=2, n_epochs=80, batch_size=1024, learning_rate=0.012, weight_decay=0.3, precision="bf16", n_chains=3
 )
 
-MNIST_POSTERIOR = StudySettings(label_count=10.0, n_epochs=45, sampler="sghmc", walk_epochs=300, walk_step=1e-3)
+MNIST_POSTERIOR = StudySettings(
+    label_count=10.0, n_epochs=45, sampler="sghmc", information=0.1, walk_epochs=300, walk_step=5e-4
+)
 CIFAR10_POSTERIOR = StudySettings(
     n_chains=8,
     prior_variance=0.2,
