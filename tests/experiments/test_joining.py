@@ -124,6 +124,22 @@ def test_rivals_are_joined_where_all_runs_have_them(runs, monkeypatch):
     assert rows[posterior.ENSEMBLE]["scores"]["n_networks"] == 2 * 3 * TINY.n_chains
 
 
+def test_ensembles_without_chains_are_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr(rivals, "since", lambda begun, device: 0.4)  # seconds of every round: two fit
+    folders = [tmp_path / "0", tmp_path / "1"]
+    for seed, folder in enumerate(folders):
+        run(folder, seed, parts=("ensemble",), budget=1.0)
+    rows = joined(*folders, folder=tmp_path / "both")["rows"]
+    assert list(rows) == ["starting networks", posterior.ENSEMBLE]
+    kept = [Average.of(Stages.of(folder, NAME).kept(rivals.ENSEMBLE, CPU).tensors) for folder in folders]
+    study = posterior.made(NAME, settings=TINY, device=CPU, say=print)
+    assert rows[posterior.ENSEMBLE]["scores"] == study.scores(kept[0].merged(kept[1]))
+    assert not (tmp_path / "both").exists()
+    run(tmp_path / "2", 2, parts=("ensemble", "chains"), budget=1.0)
+    with pytest.raises(InputError, match="0 has no draws yet"):
+        joined(*folders, tmp_path / "2")
+
+
 def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
     with pytest.raises(InputError, match=r"seeds of their own \(--seed\); .*3 has 3, .*3 has 3"):
         joined(runs[0], runs[0])

@@ -22,7 +22,7 @@ _MAY_DIFFER = ("seed", "device", "start")
 
 
 def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say, folder: Path | None = None) -> Record:
-    """The record of all chains of all runs, every draw counted once.
+    """The record of all chains of all runs, every draw counted once; or of ensembles that were trained without chains.
 
     Args:
         name: a key of `deep_problems.POSTERIORS`.
@@ -38,20 +38,20 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     if now != before:
         raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
     label, _ = posterior.SAMPLERS[study.settings.sampler]
-    drawn = _drawn(runs, folders, device)
-    average = _average(drawn)
-    rows = {"starting networks": _row(study, _kept(runs, chains.START, device))}
     ensembles = _kept(runs, rivals.ENSEMBLE, device)
+    drawn = _drawn(runs, folders, device, optional=len(ensembles) == len(runs))
+    rows = {"starting networks": _row(study, _kept(runs, chains.START, device))}
     if len(ensembles) == len(runs):
         rows[posterior.ENSEMBLE] = _row(study, ensembles)
     others, seed = next(((kept, run.settings["seed"]) for run in runs if (kept := rivals.known(run))), ({}, None))
     rows |= posterior.labelled(others)
-    found = chains.diagnosed(_result(drawn)) | _row(study, drawn)
-    rows[label] = found if study.settings.sampler == "hmc" else found | {"verdict": ["doubtful", REASON]}
-    study.told(f"{len(runs)} runs joined, {said(found['scores'])}")
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-        posterior.keep_probability(folder, study, average.mean)
+    if drawn:
+        found = chains.diagnosed(_result(drawn)) | _row(study, drawn)
+        rows[label] = found if study.settings.sampler == "hmc" else found | {"verdict": ["doubtful", REASON]}
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            posterior.keep_probability(folder, study, _average(drawn).mean)
+    study.told(f"{len(runs)} runs joined, {said(rows[label if drawn else posterior.ENSEMBLE]['scores'])}")
     table = posterior.table(study, rows)
     if others:
         table["caption"] += f" {', '.join(posterior.labelled(others))}: of the run with seed {seed}."
@@ -86,9 +86,11 @@ def _settings(plain: dict[str, Any]) -> Settings:
     return Settings(**known | {"limits": known["limits"] and tuple(known["limits"]), "parts": ("chains",)})
 
 
-def _drawn(runs: list[Stages], folders: Sequence[Path], device: torch.device) -> list[Kept]:
-    """What runs have drawn; each must have."""
+def _drawn(runs: list[Stages], folders: Sequence[Path], device: torch.device, *, optional: bool) -> list[Kept]:
+    """What runs have drawn; each must have, or none where it is `optional`."""
     found = [run.kept(chains.KEY, device) for run in runs]
+    if optional and not any(found):
+        return []
     for kept, one in zip(found, folders, strict=True):
         if kept is None or Average.of(kept.tensors).n == 0:
             raise InputError(f"the run in {one} has no draws yet.")
