@@ -32,6 +32,15 @@ def test_golden_section_says_when_the_minimum_is_at_an_end():
     assert found.best == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("low", [0.03, 40.0])
+def test_golden_section_looks_between_the_best_end_and_its_neighbour(low):
+    """Where neither end nor their mean is near the minimum, the best of the three is an end."""
+    found = golden_section(lambda v: (math.log(v) - math.log(low)) ** 2, 0.01, 100, n_trials=12)
+    assert found.bracketed
+    assert found.best == pytest.approx(low, rel=0.1)
+    assert len(found.trials) <= 13
+
+
 def test_golden_section_stands_a_plateau():
     found = golden_section(lambda v: -1.0, 0.1, 10)
     assert found.loss == -1.0

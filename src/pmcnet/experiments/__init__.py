@@ -44,7 +44,7 @@ CIFAR10 = DeepSettings(
 )
 
 MNIST_POSTERIOR = StudySettings(
-    label_count=10.0, n_epochs=45, sampler="sghmc", information=0.3, walk_epochs=300, walk_step=1e-3
+    label_count=10.0, n_epochs=45, sampler="sghmc", information=0.3, walk_epochs=300, walk_step=1e-3, cold_step=0.01
 )
 CIFAR10_POSTERIOR = StudySettings(
     n_chains=8,

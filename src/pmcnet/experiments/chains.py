@@ -190,6 +190,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
         n_cycles=n_cycles,
         exploration=0.0,
         heating=0.5 * settings.walk_epochs / (n_cycles * cycle),
+        cold_step=settings.cold_step,
         last_step=_LAST_STEP if settings.cycle_epochs else 1.0,
         step=settings.walk_step,
         metric=settings.metric,

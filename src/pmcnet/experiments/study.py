@@ -43,6 +43,7 @@ class Settings:
             mini-batches throughout, an approximation.
         walk_epochs: of the walk, in which there are no draws; noise grows over half of them.
         walk_step: its first step.
+        cold_step: share of it that "sghmc" begins with; it grows with the noise.
         metric: of the steps of "sghmc".
         information: likewise.
         friction: likewise.
@@ -74,6 +75,7 @@ class Settings:
     sampler: Literal["hmc", "sghmc"] = "hmc"
     walk_epochs: int = 240
     walk_step: float = 1e-3
+    cold_step: float = 1.0
     metric: Literal["fisher", "prior", "kronecker"] = "fisher"
     information: float = 1.0
     friction: float = 0.1

@@ -67,6 +67,8 @@ class SGHMC(Trained):
         heating: share of all steps over which the noise grows from none to its full strength, for chains that start at
             modes: with all of it at once, by scales that are felt at a mode and too long elsewhere, they are thrown out
             of their networks.
+        cold_step: share of the step that they begin with while there is no noise; it grows as the noise does. At
+            networks that fit all rows batches tell nothing, so that "fisher" steps are too long until it is felt.
         last_step: share of the first step that a cycle ends with.
         batch_size: rows per step.
         n_epochs: passes over the rows, of all cycles together.
@@ -82,6 +84,7 @@ class SGHMC(Trained):
     friction: float = 0.1
     exploration: float = 0.5
     heating: float = 0.0
+    cold_step: float = 1.0
     last_step: float = 0.05
     batch_size: int = 128
     n_epochs: int = 200
@@ -104,8 +107,9 @@ class SGHMC(Trained):
             raise InputError(f"exploration must lie in [0, 1); got {self.exploration}.")
         if not 0 <= self.heating < 1:
             raise InputError(f"heating must lie in [0, 1); got {self.heating}.")
-        if not 0 < self.last_step <= 1:
-            raise InputError(f"last_step must be above 0 and at most 1; got {self.last_step}.")
+        for name, share in (("cold_step", self.cold_step), ("last_step", self.last_step)):
+            if not 0 < share <= 1:
+                raise InputError(f"{name} must be above 0 and at most 1; got {share}.")
 
     @classmethod
     def from_modes(cls, *, step: float, batch_size: int, n_epochs: int) -> Self:
@@ -209,8 +213,9 @@ class SGHMC(Trained):
         velocity *= 1 - self.friction
         if noisy:
             temperature = min(1.0, done / self.heating) if self.heating else 1.0
+            step = height * self.step * (self.cold_step + (1 - self.cold_step) * temperature)
             spread = 2 * self.friction * temperature
-            metric.push(velocity, gradient, noise, step=height * self.step, spread=spread, count=once * share)
+            metric.push(velocity, gradient, noise, step=step, spread=spread, count=once * share)
         else:
             rate = self.friction * height * self.learning_rate
             velocity.addcmul_(gradient, rate / (share * metric.square.sqrt() + metric.precision.sqrt()))

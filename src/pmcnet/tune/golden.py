@@ -8,6 +8,8 @@ from scipy import optimize  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
 
+_MOST_HALVINGS = 3  # of what lies between the best end and its neighbour, in search of something better than both
+
 
 @dataclass(frozen=True)
 class Search:
@@ -47,11 +49,20 @@ def golden_section(
             tried[value] = loss(value)
         return tried[value]
 
+    def is_bracket(left: float, middle: float, right: float) -> bool:
+        return at(middle) < min(at(left), at(right))
+
     points = (math.log(low), math.log(guess), math.log(high))
-    losses = [at(p) for p in points]
-    bracketed = losses[1] < losses[0] and losses[1] < losses[2]
+    for _ in range(min(_MOST_HALVINGS, n_trials - 3)):
+        if is_bracket(*points):
+            break
+        left, middle, right = points
+        left, right = (left, middle) if at(left) < at(right) else (middle, right)
+        points = (left, (left + right) / 2, right)
+    bracketed = is_bracket(*points)
     if bracketed:
         # two calls per iteration at first, one after; the ends are known already
-        optimize.minimize_scalar(at, bracket=points, method="golden", options={"maxiter": max(1, n_trials - 4)})
+        n_left = n_trials - len(tried) - 1
+        optimize.minimize_scalar(at, bracket=points, method="golden", options={"maxiter": max(1, n_left)})
     best = min(tried, key=lambda value: tried[value])
     return Search(best, tried[best], tuple(sorted(tried.items())), bracketed)
