@@ -13,6 +13,7 @@ from pmcnet.errors import InputError
 from pmcnet.experiments import EXPERIMENTS, chains, deep_problems, join, posterior, rivals
 from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.stages import Stages
+from pmcnet.experiments.study import PARTS
 from pmcnet.runs.curves import finite
 
 NAME, CPU = "mnist-c-posterior", torch.device("cpu")
@@ -140,8 +141,26 @@ def test_ensembles_without_chains_are_joined(tmp_path, monkeypatch):
         joined(*folders, tmp_path / "2")
 
 
+def test_parts_of_one_seed_that_ran_alone_are_joined(tmp_path, monkeypatch):
+    monkeypatch.setattr(rivals, "since", lambda begun, device: 0.4)
+    folders = [tmp_path / part for part in PARTS]
+    for part, folder in zip(PARTS, folders, strict=True):
+        run(folder, 3, parts=(part,), budget=1.0, marks=(0.5,))
+    together = joined(*folders)
+    assert together["settings"]["seed"] == [3]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    for folder in reversed(folders):  # chains last: their starting networks count
+        for file in folder.glob(f"{NAME}-*"):
+            (whole / file.name).write_bytes(file.read_bytes())
+    expected = run(whole, 3, parts=PARTS, budget=1.0, marks=(0.5,))["rows"]
+    assert list(together["rows"]) == list(expected)
+    for label, row in together["rows"].items():
+        assert row["scores"] == expected[label]["scores"]
+
+
 def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
-    with pytest.raises(InputError, match=r"seeds of their own \(--seed\); .*3 has 3, .*3 has 3"):
+    with pytest.raises(InputError, match=r"seeds of their own \(--seed\); .*3 and .*3 both have chains of seed 3"):
         joined(runs[0], runs[0])
     with pytest.raises(InputError, match="holds no run of mnist-c-posterior"):
         joined(runs[0], tmp_path)

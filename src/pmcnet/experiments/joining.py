@@ -1,4 +1,4 @@
-"""Runs of one study with different seeds as one: more chains, from several GPUs, calls or days."""
+"""Runs of one study as one: chains of several seeds, from several GPUs, calls or days, and parts that ran alone."""
 
 from collections.abc import Sequence
 from dataclasses import fields
@@ -26,7 +26,8 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
 
     Args:
         name: a key of `deep_problems.POSTERIORS`.
-        folders: with the checkpoints of runs that have the same settings and different seeds.
+        folders: with the checkpoints of runs that have the same settings and different seeds, or different parts of one
+            seed.
         device: where to score.
         say: told a line at a time.
         folder: where to keep the averaged probabilities.
@@ -38,16 +39,19 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     if now != before:
         raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
     label, _ = posterior.SAMPLERS[study.settings.sampler]
-    ensembles = _kept(runs, rivals.ENSEMBLE, device)
-    drawn = _drawn(runs, folders, device, optional=len(ensembles) == len(runs))
-    rows = {"starting networks": _row(study, _kept(runs, chains.START, device))}
-    if len(ensembles) == len(runs):
-        rows[posterior.ENSEMBLE] = _row(study, ensembles)
+    seeds = list(dict.fromkeys(run.settings["seed"] for run in runs))
+    ensembles = _by_seed(runs, folders, rivals.ENSEMBLE, device)
+    drawn = _by_seed(runs, folders, chains.KEY, device)
+    rows = {"starting networks": _row(study, _by_seed(runs, folders, chains.START, device))}
+    if len(ensembles) == len(seeds):
+        rows |= posterior.with_marks(posterior.ENSEMBLE, _row(study, ensembles))
     others, seed = next(((kept, run.settings["seed"]) for run in runs if (kept := rivals.known(run))), ({}, None))
     rows |= posterior.labelled(others)
-    if drawn:
-        found = chains.diagnosed(_result(drawn)) | _row(study, drawn)
-        rows[label] = found if study.settings.sampler == "hmc" else found | {"verdict": ["doubtful", REASON]}
+    if drawn or posterior.ENSEMBLE not in rows:
+        _check_drawn(runs, folders, drawn)
+        found = chains.diagnosed(_result(list(drawn.values()))) | _row(study, drawn)
+        found |= {} if study.settings.sampler == "hmc" else {"verdict": ["doubtful", REASON]}
+        rows |= posterior.with_marks(label, found)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             posterior.keep_probability(folder, study, _average(drawn).mean)
@@ -57,7 +61,7 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
         table["caption"] += f" {', '.join(posterior.labelled(others))}: of the run with seed {seed}."
     return {
         "experiment": name,
-        "settings": runs[0].settings | {"seed": [run.settings["seed"] for run in runs]},
+        "settings": runs[0].settings | {"seed": seeds},
         "table": table,
         "rows": rows,
         "figures": {},
@@ -65,15 +69,11 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
 
 
 def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
-    """Refuse runs of different posteriors, or of the same chains."""
+    """Refuse runs of different posteriors."""
     known = {field.name for field in fields(Settings)} - set(posterior.MAY_CHANGE) | {"device", "n_outliers"}
     for run, one in zip(runs, folders, strict=True):
         if run.settings.keys() != known:
             raise InputError(f"the run in {one} has settings that this version does not know.")
-    seeds = [run.settings["seed"] for run in runs]
-    if len(set(seeds)) < len(seeds):
-        told = ", ".join(f"{one} has {seed}" for one, seed in zip(folders, seeds, strict=True))
-        raise InputError(f"runs that are joined need seeds of their own (--seed); {told}.")
     for run, one in zip(runs, folders, strict=True):
         others = [key for key, value in runs[0].settings.items() if run.settings.get(key) != value]
         if others := [key for key in others if key not in _MAY_DIFFER]:
@@ -86,29 +86,44 @@ def _settings(plain: dict[str, Any]) -> Settings:
     return Settings(**known | {"limits": known["limits"] and tuple(known["limits"]), "parts": ("chains",)})
 
 
-def _drawn(runs: list[Stages], folders: Sequence[Path], device: torch.device, *, optional: bool) -> list[Kept]:
-    """What runs have drawn; each must have, or none where it is `optional`."""
-    found = [run.kept(chains.KEY, device) for run in runs]
-    if optional and not any(found):
-        return []
-    for kept, one in zip(found, folders, strict=True):
+def _by_seed(runs: list[Stages], folders: Sequence[Path], key: str, device: torch.device) -> dict[int, Kept]:
+    """What runs have kept, of those that have; only starting networks may be in several of one seed."""
+    found: dict[int, tuple[Kept, Path]] = {}
+    for run, one in zip(runs, folders, strict=True):
+        kept, seed = run.kept(key, device), run.settings["seed"]
+        if kept is None:
+            continue
+        if seed in found and key != chains.START:
+            told = f"{found[seed][1]} and {one} both have {key} of seed {seed}"
+            raise InputError(f"runs that are joined need seeds of their own (--seed); {told}.")
+        found.setdefault(seed, (kept, one))
+    return {seed: kept for seed, (kept, _) in found.items()}
+
+
+def _check_drawn(runs: list[Stages], folders: Sequence[Path], drawn: dict[int, Kept]) -> None:
+    """Refuse seeds without draws."""
+    for run, one in zip(runs, folders, strict=True):
+        kept = drawn.get(run.settings["seed"])
         if kept is None or Average.of(kept.tensors).n == 0:
             raise InputError(f"the run in {one} has no draws yet.")
-    return [kept for kept in found if kept is not None]
 
 
-def _kept(runs: list[Stages], key: str, device: torch.device) -> list[Kept]:
-    """What runs have kept, of those that have."""
-    return [kept for run in runs if (kept := run.kept(key, device)) is not None]
+def _average(parts: dict[int, Kept]) -> Average:
+    return reduce(Average.merged, (Average.of(part.tensors) for part in parts.values()))
 
 
-def _average(parts: list[Kept]) -> Average:
-    return reduce(Average.merged, (Average.of(part.tensors) for part in parts))
+def _row(study: Study, parts: dict[int, Kept]) -> Record:
+    """Scores, and the seconds of each seed, which may have been one after another or side by side.
 
-
-def _row(study: Study, parts: list[Kept]) -> Record:
-    """Scores, and the seconds of each run, which may have been one after another or side by side."""
-    return {"seconds": [part.record["seconds"] for part in parts], "scores": study.scores(_average(parts))}
+    Of one seed alone those at the marks are known too; of several they cannot be put together.
+    """
+    records = [part.record for part in parts.values()]
+    marks = records[0].get("marks", {}) if len(records) == 1 else {}
+    return {
+        "seconds": [record["seconds"] for record in records],
+        "marks": marks,
+        "scores": study.scores(_average(parts)),
+    }
 
 
 def _result(parts: list[Kept]) -> ais.ChainResult:

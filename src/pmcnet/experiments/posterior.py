@@ -61,7 +61,7 @@ def _run(study: Study, folder: Path | None) -> Record:
     rows = {"starting networks": begun}
     sampled = _sampled(study, start, begun["seconds"], folder) if "chains" in settings.parts else {}
     if "ensemble" in settings.parts:
-        rows |= _with_marks(ENSEMBLE, rivals.ensemble(study, start, begun["seconds"]))
+        rows |= with_marks(ENSEMBLE, rivals.ensemble(study, start, begun["seconds"]))
     if "others" in settings.parts:
         rows |= labelled(rivals.others(study, start))
     rows |= sampled
@@ -81,7 +81,7 @@ def _sampled(study: Study, start: Tensor, seconds: float, folder: Path | None) -
     if folder is not None:
         keep_probability(folder, study, probability)
         keep_networks(folder / f"{study.problem.name}-networks.safetensors", networks)
-    return _with_marks(label, record)
+    return with_marks(label, record)
 
 
 def made(
@@ -105,7 +105,7 @@ def made(
     return Study(problem, problem.target(settings.prior_variance), settings, stages, say, stop)
 
 
-def _with_marks(label: str, record: Record) -> dict[str, Record]:
+def with_marks(label: str, record: Record) -> dict[str, Record]:
     """The record, and before it its scores at the marks."""
     early = {f"{label}, {float(mark) / 60:.0f} min": {"scores": scores} for mark, scores in record["marks"].items()}
     return early | {label: record}
