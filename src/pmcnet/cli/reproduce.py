@@ -34,7 +34,7 @@ import click
     "--join",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
-    help="Run nothing, put runs of an experiment with chains together: their OUT, each with --join.",
+    help="Run nothing, put runs or parts of an experiment with chains together: their OUT, each with --join.",
 )
 @click.option("--fresh", is_flag=True, help="Delete the checkpoints of this experiment first and begin anew.")
 def reproduce(
