@@ -57,7 +57,7 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
             posterior.keep_probability(folder, study, _average(drawn).mean)
     study.told(f"{len(runs)} runs joined, {said(rows[label if drawn else posterior.ENSEMBLE]['scores'])}")
     table = posterior.table(study, rows)
-    if others:
+    if others and len(seeds) > 1:
         table["caption"] += f" {', '.join(posterior.labelled(others))}: of the run with seed {seed}."
     return {
         "experiment": name,
