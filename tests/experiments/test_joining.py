@@ -1,4 +1,4 @@
-"""Runs of one study with several seeds as one."""
+"""Runs of one study with several seeds, and parts of it that ran alone, as one."""
 
 import json
 from dataclasses import replace
@@ -137,7 +137,7 @@ def test_ensembles_without_chains_are_joined(tmp_path, monkeypatch):
     assert rows[posterior.ENSEMBLE]["scores"] == study.scores(kept[0].merged(kept[1]))
     assert not (tmp_path / "both").exists()
     run(tmp_path / "2", 2, parts=("ensemble", "chains"), budget=1.0)
-    with pytest.raises(InputError, match="0 has no draws yet"):
+    with pytest.raises(InputError, match="0 has no draws yet, and no other with seed 0 is named that has"):
         joined(*folders, tmp_path / "2")
 
 
@@ -145,18 +145,26 @@ def test_parts_of_one_seed_that_ran_alone_are_joined(tmp_path, monkeypatch):
     monkeypatch.setattr(rivals, "since", lambda begun, device: 0.4)
     folders = [tmp_path / part for part in PARTS]
     for part, folder in zip(PARTS, folders, strict=True):
-        run(folder, 3, parts=(part,), budget=1.0, marks=(0.5,))
-    together = joined(*folders)
+        run(folder, 3, parts=(part,), budget=1.0)
+    for part, folder in zip(("chains", "ensemble"), folders, strict=False):
+        place = folder / f"{NAME}-{part}.json"
+        record = json.loads(place.read_text())
+        scores = json.loads((folder / f"{NAME}-start.json").read_text())["scores"]
+        place.write_text(json.dumps(record | {"marks": {"60.0": scores}}))
+    together = joined(*reversed(folders))
     assert together["settings"]["seed"] == [3]
     whole = tmp_path / "whole"
     whole.mkdir()
-    for folder in reversed(folders):  # chains last: their starting networks count
+    for folder in reversed(folders):  # the chains' starting networks in place of the others'
         for file in folder.glob(f"{NAME}-*"):
             (whole / file.name).write_bytes(file.read_bytes())
-    expected = run(whole, 3, parts=PARTS, budget=1.0, marks=(0.5,))["rows"]
+    expected = run(whole, 3, parts=PARTS, budget=1.0)["rows"]
     assert list(together["rows"]) == list(expected)
+    assert {f"{posterior.ENSEMBLE}, 1 min", f"{LABEL}, 1 min"} < expected.keys()
     for label, row in together["rows"].items():
         assert row["scores"] == expected[label]["scores"]
+    (folders[2] / f"{NAME}-sgld.json").replace(folders[0] / f"{NAME}-sgld.json")  # a part of the others, named first
+    assert "MC dropout" in joined(*folders)["rows"]
 
 
 def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
@@ -178,8 +186,11 @@ def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
         joined(*runs)
     settings.write_text(known)
     (runs[1] / f"{NAME}-chains.json").unlink()
-    with pytest.raises(InputError, match="4 has no draws yet"):
+    with pytest.raises(InputError, match="4 has no draws yet, and no other with seed 4"):
         joined(*runs)
+    posterior.made(NAME, settings=replace(TINY, seed=7), device=CPU, say=print, folder=tmp_path / "7")
+    with pytest.raises(InputError, match="7 has no starting networks yet"):
+        joined(tmp_path / "7", runs[0])
 
 
 def test_outliers_that_are_missing_now_are_missed(runs):

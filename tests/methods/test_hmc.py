@@ -174,19 +174,21 @@ def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
 
 
 def test_steps_grow_with_the_noise_where_they_begin_short():
-    """One step from rest moves by h C (g + noise), with the share of h that the temperature of its time allows."""
+    """From rest a step is h C g, and noise of deviation sqrt(2 h C T), with the share of h that T allows."""
     target, mean, _ = linear()
     settings = {"n_cycles": 1, "exploration": 0.0, "last_step": 1.0, "friction": 1.0, "metric": "prior"}
-    start, seen = mean.repeat(3, 1), {}
-    for cold in (1.0, 0.1):
+
+    def velocities(start, cold):
         walk = SGHMC(**settings, heating=0.5, cold_step=cold, step=1e-4, batch_size=N, n_epochs=8)
-        moved = []
-        walk.walk(target, start, seed=0, observers=[lambda s, moved=moved: moved.append(s.tensors["velocity"].clone())])
-        seen[cold] = torch.stack(moved)
-    length = seen[0.1].square().mean((1, 2)).sqrt() / seen[1.0].square().mean((1, 2)).sqrt()  # of each step
-    share = 0.1 + 0.9 * torch.tensor([0.0, 0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0]).double()
-    # at the mean the gradient is nothing at first; after, steps are noise, whose deviation is the root of h
-    torch.testing.assert_close(length[1:], share[1:].sqrt(), rtol=0.02, atol=0.0)
+        seen = []
+        walk.walk(target, start, seed=0, observers=[lambda s: seen.append(s.tensors["velocity"].clone())])
+        return torch.stack(seen)  # (8, 3, 4), with no friction left from one to the next
+
+    away, at_mean = (mean + 1).repeat(3, 1), mean.repeat(3, 1)
+    torch.testing.assert_close(velocities(away, 0.1)[0], 0.1 * velocities(away, 1.0)[0])  # no noise yet
+    short, long = (velocities(at_mean, cold)[1:].square().mean((1, 2)).sqrt() for cold in (0.1, 1.0))  # noise alone
+    share = 0.1 + 0.9 * torch.tensor([0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0]).double()
+    torch.testing.assert_close(short / long, share.sqrt(), rtol=0.02, atol=0.0)
     with pytest.raises(InputError, match="cold_step must be above 0 and at most 1; got 0"):
         SGHMC(cold_step=0.0)
 

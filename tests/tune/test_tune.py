@@ -32,18 +32,38 @@ def test_golden_section_says_when_the_minimum_is_at_an_end():
     assert found.best == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("low", [0.03, 40.0])
-def test_golden_section_looks_between_the_best_end_and_its_neighbour(low):
+@pytest.mark.parametrize("minimum", [0.03, 40.0])
+def test_golden_section_looks_between_the_best_end_and_its_neighbour(minimum):
     """Where neither end nor their mean is near the minimum, the best of the three is an end."""
-    found = golden_section(lambda v: (math.log(v) - math.log(low)) ** 2, 0.01, 100, n_trials=12)
+    found = golden_section(lambda v: math.log(v / minimum) ** 2, 0.01, 100, n_trials=12)
     assert found.bracketed
-    assert found.best == pytest.approx(low, rel=0.1)
-    assert len(found.trials) <= 13
+    assert found.best == pytest.approx(minimum, rel=0.1)
+
+
+def test_golden_section_keeps_to_its_number_of_trials():
+    for n_trials in range(3, 13):
+        counts = [
+            len(golden_section(lambda v, at=at: (math.log(v) - at) ** 2, 0.01, 100, n_trials=n_trials).trials)
+            for at in torch.linspace(-4.6, 4.6, 41).tolist()
+        ]
+        assert max(counts) <= n_trials
+        assert max(counts) == n_trials or n_trials == 4  # which is one too few for a step
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+@pytest.mark.parametrize("is_good", [lambda v: v < 2, lambda v: v > 2, lambda v: False])
+def test_golden_section_stands_losses_that_are_no_numbers(bad, is_good):
+    found = golden_section(lambda v: (math.log(v) - 0.5) ** 2 if is_good(v) else bad, 0.05, 20, n_trials=8)
+    if not is_good(1.0) and not is_good(4.0):
+        assert (found.loss, found.bracketed) == (math.inf, False)
+    else:
+        assert found.loss < 0.6
 
 
 def test_golden_section_stands_a_plateau():
     found = golden_section(lambda v: -1.0, 0.1, 10)
-    assert found.loss == -1.0
+    assert (found.loss, found.bracketed) == (-1.0, False)
+    assert found.best == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("ends", [(1, 0.5), (0, 1), (-1, 1)])

@@ -135,7 +135,7 @@ def reproduce(
 
 
 def join(name: str, folders: Sequence[Path], *, device: str, say: Say, folder: Path | None = None) -> Record:
-    """Runs of an experiment with chains as one, which have different seeds.
+    """Runs of an experiment with chains as one: of different seeds, or parts of one seed that ran alone.
 
     Args:
         name: a key of `EXPERIMENTS`.

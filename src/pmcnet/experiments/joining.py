@@ -38,27 +38,23 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     before, now = runs[0].settings["n_outliers"], study.problem.n_outliers
     if now != before:
         raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
-    label, _ = posterior.SAMPLERS[study.settings.sampler]
     seeds = list(dict.fromkeys(run.settings["seed"] for run in runs))
-    ensembles = _by_seed(runs, folders, rivals.ENSEMBLE, device)
-    drawn = _by_seed(runs, folders, chains.KEY, device)
-    rows = {"starting networks": _row(study, _by_seed(runs, folders, chains.START, device))}
-    if len(ensembles) == len(seeds):
-        rows |= posterior.with_marks(posterior.ENSEMBLE, _row(study, ensembles))
-    others, seed = next(((kept, run.settings["seed"]) for run in runs if (kept := rivals.known(run))), ({}, None))
-    rows |= posterior.labelled(others)
-    if drawn or posterior.ENSEMBLE not in rows:
+    ensembles, drawn = (_by_seed(runs, folders, key, device) for key in (rivals.ENSEMBLE, chains.KEY))
+    has_ensembles = len(ensembles) == len(seeds)
+    if drawn or not has_ensembles:
         _check_drawn(runs, folders, drawn)
-        found = chains.diagnosed(_result(list(drawn.values()))) | _row(study, drawn)
-        found |= {} if study.settings.sampler == "hmc" else {"verdict": ["doubtful", REASON]}
-        rows |= posterior.with_marks(label, found)
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-            posterior.keep_probability(folder, study, _average(drawn).mean)
-    study.told(f"{len(runs)} runs joined, {said(rows[label if drawn else posterior.ENSEMBLE]['scores'])}")
+    rows = {"starting networks": _row(study, _begun(runs, device))}
+    if has_ensembles:
+        rows |= posterior.with_marks(posterior.ENSEMBLE, _marked(study, ensembles))
+    most = max(runs, key=lambda run: len(rivals.known(run)))  # of equals the first
+    others = posterior.labelled(rivals.known(most))
+    rows |= others
+    rows |= _sampled(study, drawn, folder) if drawn else {}
+    *_, last = rows.values()
+    study.told(f"{len(runs)} runs joined, {said(last['scores'])}")
     table = posterior.table(study, rows)
     if others and len(seeds) > 1:
-        table["caption"] += f" {', '.join(posterior.labelled(others))}: of the run with seed {seed}."
+        table["caption"] += f" {', '.join(others)}: of the run with seed {most.settings['seed']}."
     return {
         "experiment": name,
         "settings": runs[0].settings | {"seed": seeds},
@@ -68,12 +64,25 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     }
 
 
+def _sampled(study: Study, drawn: dict[int, Kept], folder: Path | None) -> dict[str, Record]:
+    """Rows of the chains, whose averaged probabilities are kept."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        posterior.keep_probability(folder, study, _average(drawn).mean)
+    label, _ = posterior.SAMPLERS[study.settings.sampler]
+    found = chains.diagnosed(_result(list(drawn.values()))) | _marked(study, drawn)
+    found |= {} if study.settings.sampler == "hmc" else {"verdict": ["doubtful", REASON]}
+    return posterior.with_marks(label, found)
+
+
 def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
     """Refuse runs of different posteriors."""
     known = {field.name for field in fields(Settings)} - set(posterior.MAY_CHANGE) | {"device", "n_outliers"}
     for run, one in zip(runs, folders, strict=True):
         if run.settings.keys() != known:
             raise InputError(f"the run in {one} has settings that this version does not know.")
+        if run.record(chains.START) is None:
+            raise InputError(f"the run in {one} has no starting networks yet.")
     for run, one in zip(runs, folders, strict=True):
         others = [key for key, value in runs[0].settings.items() if run.settings.get(key) != value]
         if others := [key for key in others if key not in _MAY_DIFFER]:
@@ -87,24 +96,35 @@ def _settings(plain: dict[str, Any]) -> Settings:
 
 
 def _by_seed(runs: list[Stages], folders: Sequence[Path], key: str, device: torch.device) -> dict[int, Kept]:
-    """What runs have kept, of those that have; only starting networks may be in several of one seed."""
+    """What runs have kept, of those that have; no two may be of one seed."""
     found: dict[int, tuple[Kept, Path]] = {}
     for run, one in zip(runs, folders, strict=True):
         kept, seed = run.kept(key, device), run.settings["seed"]
         if kept is None:
             continue
-        if seed in found and key != chains.START:
+        if seed in found:
             told = f"{found[seed][1]} and {one} both have {key} of seed {seed}"
             raise InputError(f"runs that are joined need seeds of their own (--seed); {told}.")
-        found.setdefault(seed, (kept, one))
+        found[seed] = kept, one
     return {seed: kept for seed, (kept, _) in found.items()}
 
 
+def _begun(runs: list[Stages], device: torch.device) -> dict[int, Kept]:
+    """The starting networks of each seed: where parts have trained their own, those of the chains."""
+    found = {}
+    for run in sorted(runs, key=lambda run: run.record(chains.KEY) is None):
+        if run.settings["seed"] not in found and (kept := run.kept(chains.START, device)) is not None:
+            found[run.settings["seed"]] = kept
+    return found
+
+
 def _check_drawn(runs: list[Stages], folders: Sequence[Path], drawn: dict[int, Kept]) -> None:
-    """Refuse seeds without draws."""
+    """Refuse chains without draws, and seeds without chains."""
     for run, one in zip(runs, folders, strict=True):
-        kept = drawn.get(run.settings["seed"])
-        if kept is None or Average.of(kept.tensors).n == 0:
+        seed = run.settings["seed"]
+        if seed not in drawn:
+            raise InputError(f"the run in {one} has no draws yet, and no other with seed {seed} is named that has.")
+        if run.record(chains.KEY) is not None and Average.of(drawn[seed].tensors).n == 0:
             raise InputError(f"the run in {one} has no draws yet.")
 
 
@@ -113,17 +133,15 @@ def _average(parts: dict[int, Kept]) -> Average:
 
 
 def _row(study: Study, parts: dict[int, Kept]) -> Record:
-    """Scores, and the seconds of each seed, which may have been one after another or side by side.
+    """Scores, and the seconds of each seed, which may have been one after another or side by side."""
+    seconds = [part.record["seconds"] for part in parts.values()]
+    return {"seconds": seconds, "scores": study.scores(_average(parts))}
 
-    Of one seed alone those at the marks are known too; of several they cannot be put together.
-    """
-    records = [part.record for part in parts.values()]
-    marks = records[0].get("marks", {}) if len(records) == 1 else {}
-    return {
-        "seconds": [record["seconds"] for record in records],
-        "marks": marks,
-        "scores": study.scores(_average(parts)),
-    }
+
+def _marked(study: Study, parts: dict[int, Kept]) -> Record:
+    """The same with scores at the marks, which are known of one seed alone, and of several cannot be put together."""
+    marks = [part.record["marks"] for part in parts.values()]
+    return _row(study, parts) | {"marks": marks[0] if len(marks) == 1 else {}}
 
 
 def _result(parts: list[Kept]) -> ais.ChainResult:

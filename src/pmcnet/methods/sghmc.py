@@ -67,8 +67,8 @@ class SGHMC(Trained):
         heating: share of all steps over which the noise grows from none to its full strength, for chains that start at
             modes: with all of it at once, by scales that are felt at a mode and too long elsewhere, they are thrown out
             of their networks.
-        cold_step: share of the step that they begin with while there is no noise; it grows as the noise does. At
-            networks that fit all rows batches tell nothing, so that "fisher" steps are too long until it is felt.
+        cold_step: share of the step that such chains begin with; it grows as the noise does, and without heating means
+            nothing. Of networks that fit all rows batches tell nothing, so that "fisher" steps are too long at first.
         last_step: share of the first step that a cycle ends with.
         batch_size: rows per step.
         n_epochs: passes over the rows, of all cycles together.

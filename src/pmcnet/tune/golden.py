@@ -30,11 +30,11 @@ def golden_section(
     """Minimise `loss` over [low, high], searching its logarithm.
 
     Args:
-        loss: function of the setting; never called twice for the same value.
+        loss: function of the setting; never called twice for the same value. One that is not a number is the worst.
         low: smallest setting, positive.
         high: largest setting.
         start: a guess between them; their geometric mean when absent.
-        n_trials: about how often `loss` may be called, at least 3.
+        n_trials: how often `loss` may be called, at least 3.
     """
     guess = math.sqrt(max(0.0, low * high)) if start is None else start
     if not 0 < low < guess < high:
@@ -46,13 +46,16 @@ def golden_section(
     def at(log_value: float) -> float:
         value = math.exp(log_value)
         if value not in tried:
-            tried[value] = loss(value)
+            found = loss(value)
+            tried[value] = math.inf if math.isnan(found) else found
         return tried[value]
 
     def is_bracket(left: float, middle: float, right: float) -> bool:
         return at(middle) < min(at(left), at(right))
 
     points = (math.log(low), math.log(guess), math.log(high))
+    for point in points:  # of equals the first is the best
+        at(point)
     for _ in range(min(_MOST_HALVINGS, n_trials - 3)):
         if is_bracket(*points):
             break
@@ -60,9 +63,8 @@ def golden_section(
         left, right = (left, middle) if at(left) < at(right) else (middle, right)
         points = (left, (left + right) / 2, right)
     bracketed = is_bracket(*points)
-    if bracketed:
-        # two calls per iteration at first, one after; the ends are known already
-        n_left = n_trials - len(tried) - 1
-        optimize.minimize_scalar(at, bracket=points, method="golden", options={"maxiter": max(1, n_left)})
+    n_iterations = n_trials - len(tried) - 1  # two new calls in the first, one after; the ends are known already
+    if bracketed and n_iterations > 0:
+        optimize.minimize_scalar(at, bracket=points, method="golden", options={"maxiter": n_iterations})
     best = min(tried, key=lambda value: tried[value])
     return Search(best, tried[best], tuple(sorted(tried.items())), bracketed)
