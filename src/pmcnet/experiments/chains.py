@@ -20,7 +20,7 @@ from pmcnet.experiments.study import Study, said
 from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.rounding import as_before, decisive
 from pmcnet.methods.sae import prior_scale
-from pmcnet.methods.sghmc import REASON, SGHMC
+from pmcnet.methods.sghmc import SGHMC, reason
 from pmcnet.methods.training_state import TrainingState
 from pmcnet.runs.curves import Record, finite
 
@@ -207,6 +207,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
     def after(state: TrainingState) -> None:
         nonlocal theta
         theta = state.tensors["theta"]
+        log.record["n_returns"] = int(state.tensors["n_returns"].sum())
         line: Record = {"epoch": state.epoch}
         if settings.draws_at(state.epoch):
             log.drawn(theta)
@@ -215,6 +216,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
             line["log_density"] = float(new["log_density"].mean())
             log.tensors = {name: torch.cat([log.tensors.get(name, part[:0]), part]) for name, part in new.items()}
         text = f"epoch {state.epoch}" + (f", log pi {line['log_density']:.0f}" if "log_density" in line else "")
+        text += f", {n} times thrown out and sent back" if (n := log.record["n_returns"]) else ""
         log.step(line, text, state)
         if log.spent:
             raise _SpentError
@@ -229,7 +231,8 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
     except _SpentError:
         pass
     result = ais.ChainResult(start[:0], log.tensors["log_density"], log.tensors["monitors"], (), True)
-    return Sampled(log.finished(result, verdict=["doubtful", REASON]), log.average.mean, theta)
+    verdict = ["doubtful", reason(log.record.get("n_returns", 0))]
+    return Sampled(log.finished(result, verdict=verdict), log.average.mean, theta)
 
 
 def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:

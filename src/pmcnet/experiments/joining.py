@@ -15,7 +15,7 @@ from pmcnet.experiments.averaging import Average
 from pmcnet.experiments.scoring import Say
 from pmcnet.experiments.stages import Kept, Stages
 from pmcnet.experiments.study import Settings, Study, said
-from pmcnet.methods.sghmc import REASON
+from pmcnet.methods.sghmc import reason
 from pmcnet.runs.curves import Record
 
 _MAY_DIFFER = ("seed", "device", "start")
@@ -71,7 +71,9 @@ def _sampled(study: Study, drawn: dict[int, Kept], folder: Path | None) -> dict[
         posterior.keep_probability(folder, study, _average(drawn).mean)
     label, _ = posterior.SAMPLERS[study.settings.sampler]
     found = chains.diagnosed(_result(list(drawn.values()))) | _marked(study, drawn)
-    found |= {} if study.settings.sampler == "hmc" else {"verdict": ["doubtful", REASON]}
+    if study.settings.sampler == "sghmc":
+        found["n_returns"] = sum(part.record.get("n_returns", 0) for part in drawn.values())
+        found["verdict"] = ["doubtful", reason(found["n_returns"])]
     return posterior.with_marks(label, found)
 
 

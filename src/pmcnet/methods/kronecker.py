@@ -11,6 +11,7 @@ much batches tell of each of these directions is measured, as the mean square of
 2018). Each chain has its own: hidden units of different networks have nothing to do with each other.
 """
 
+from collections.abc import Mapping
 from itertools import groupby
 from math import prod
 from typing import NamedTuple, Self
@@ -97,6 +98,15 @@ class Kronecker:
         pieces = torch.split(self._used, [alike.n_numbers for alike in self._alike], dim=1)
         self._bases = [_Basis.of(*alike.axes(piece)) for alike, piece in zip(self._alike, pieces, strict=True)]
 
+    def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
+        """Of these chains (P,) know what the parts were before, and twice as much information."""
+        self._rest.go_back(before, thrown)
+        for name, part in (("learned", self._learned), ("used", self._used), ("known", self._known)):
+            part[thrown] = before[name][thrown]
+        self._known[thrown, :-1] *= 2
+        self._seen[thrown] = 0.0
+        self.again()
+
     def _along(self, squares: Tensor) -> list[Tensor]:
         """Of squares along all directions those of each shape (P, c, o, i k)."""
         parts = torch.split(squares[:, :-1], [alike.n_weights for alike in self._alike], dim=1)
@@ -171,7 +181,7 @@ class _Basis(NamedTuple):
     @classmethod
     def of(cls, *axes: Tensor) -> Self:
         """Those of A x B x C; of nothing, or of a chain that diverged, the weights' own."""
-        left, middle, last = (torch.linalg.eigh(axis.nan_to_num(0.0, 0.0, 0.0)).eigenvectors for axis in axes)
+        left, middle, last = (torch.linalg.eigh(_finite(axis)).eigenvectors for axis in axes)
         return cls(left, torch.einsum("...ij,...kl->...ikjl", middle, last).flatten(-4, -3).flatten(-2))
 
     def turned(self, weights: Tensor) -> Tensor:
@@ -186,6 +196,11 @@ class _Basis(NamedTuple):
         """Mean squares along these directions, of what has no correlations along the others."""
         left, right = (self.left.mT @ other.left).square(), (self.right.mT @ other.right).square()
         return left @ square @ right.mT
+
+
+def _finite(axis: Tensor) -> Tensor:
+    """Matrices (P, c, size, size), zero where a chain has diverged: `eigh` refuses all of them for one."""
+    return torch.where(axis.isfinite().all((-2, -1), keepdim=True), axis, 0.0)
 
 
 def _by_shape(layout: Layout) -> list[list[Parameter]]:

@@ -6,6 +6,7 @@ by h N / (2 a n) * f C, with friction a, and so, in units of the prior's varianc
 rows count w times, by w times as much.
 """
 
+from collections.abc import Mapping
 from typing import Protocol
 
 import torch
@@ -47,6 +48,10 @@ class Metric(Protocol):
 
     def again(self) -> None:
         """What was used last, from the parts."""
+        ...
+
+    def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
+        """Of these chains (P,) know what the parts were before, and twice as much information."""
         ...
 
     def push(
@@ -95,6 +100,10 @@ class Diagonal:
         """Nothing to do: what has been learned is used at once."""
 
     again = renew
+
+    def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
+        """Know what was known before, of all chains, which share it, and twice as much information."""
+        torch.mul(before["square"], 2, out=self._square)
 
     def push(
         self, velocity: Tensor, gradient: Tensor, noise: Tensor, *, step: float, spread: float, count: float

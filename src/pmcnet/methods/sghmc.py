@@ -11,7 +11,7 @@ in directions of each layer that batches tell much of (`kronecker`); chains that
 first step. Gradients of mini-batches have noise of their own, which is not taken off: independent batches would heat
 chains by about h N / (2 a n), and those of one epoch, which share no rows, by less. Within a cycle h falls by a cosine.
 In its first part chains look for a mode, by steps of the gradient over its root mean square and without noise; draws
-are kept after.
+are kept after. Chains that long steps have thrown out of their networks there go back (`returning`).
 """
 
 import math
@@ -29,6 +29,7 @@ from pmcnet.methods.adam import default_start
 from pmcnet.methods.fit import Fit
 from pmcnet.methods.kronecker import Kronecker
 from pmcnet.methods.metric import Diagonal, Metric
+from pmcnet.methods.returning import Returning
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
 from pmcnet.methods.training_state import Stage, TrainingObserver, TrainingState
@@ -43,12 +44,16 @@ _BATCHES_BETWEEN_TURNS = 100  # of the metric, at most
 
 
 class Walked(NamedTuple):
-    """Where chains are (P, D), the preconditioner's standard deviations (D,), draws (S, P, D) and the history."""
+    """Where chains are (P, D), the preconditioner's standard deviations (D,), draws (S, P, D) and the history.
+
+    `n_returns` (P,) is how often each was thrown out of its network and sent back.
+    """
 
     theta: Tensor
     sigma: Tensor
     draws: Tensor
     history: tuple[EpochRecord, ...]
+    n_returns: Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +146,7 @@ class SGHMC(Trained):
         )
         kept = found.draws.flatten(0, 1)[-self.n_kept :] if len(found.draws) else found.theta
         refuse_diverged(target, kept, "Use a smaller step.")
-        return Fit(Population.of(target, kept, REASON), found.history)
+        return Fit(Population.of(target, kept, reason(int(found.n_returns.sum()))), found.history)
 
     def walk(
         self,
@@ -171,13 +176,17 @@ class SGHMC(Trained):
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
         n_drawn = sum(at <= n_done for at in times)
+        returning = Returning(theta, self._level(target, theta, state), metric)
         parts = {"theta": theta, "velocity": velocity, **metric.parts}
-        watch.restore({**parts, "draws": draws[:n_drawn]}, theta)
+        watch.restore({**parts, **returning.parts, "draws": draws[:n_drawn]}, theta)
         metric.again()
         for epoch in range(watch.first, self.n_epochs):
-            source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
+            source, n_before = stream(seed, _NOISE_STEP + epoch, 0, target.device), n_drawn
+            returning.begin(theta)
+            level = torch.zeros(len(theta), dtype=torch.float64, device=theta.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
-                score, share = target.batch_likelihood_and_score(theta, batch).score, len(target.x) / batch.n_rows
+                value, score = target.batch_likelihood_and_score(theta, batch)
+                level, share = level + value, len(target.x) / batch.n_rows
                 metric.learn(score, n_done)
                 if _is_turn(n_done):
                     metric.renew()
@@ -190,12 +199,22 @@ class SGHMC(Trained):
                 if n_drawn < len(times) and times[n_drawn] == n_done:
                     draws[n_drawn] = theta
                     n_drawn += 1
+            _, noisy = self._height((n_done - 1) / n_steps)
+            thrown = returning.judge(level, theta, velocity, searching=not noisy)
+            draws[n_before:n_drawn, thrown] = theta[thrown]
             if validation is not None:
                 watch.judge(theta)
-            watch.done({**parts, "draws": draws[:n_drawn]})
+            watch.done({**parts, **returning.parts, "draws": draws[:n_drawn]})
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
-        return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history))
+        return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history), returning.n_returns)
+
+    def _level(self, target: BayesianTarget, theta: Tensor, state: TrainingState | None) -> Tensor:
+        """Log-likelihoods (P,) that chains must not fall far below: of those that look for a mode first, anything."""
+        if self.exploration or state is not None:  # where they go on it is in the state
+            return theta.new_full((len(theta),), -torch.inf)
+        with torch.no_grad():
+            return target.log_likelihood(theta)
 
     def _push(
         self,
@@ -240,6 +259,13 @@ class SGHMC(Trained):
             first, last = (n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0))
             times |= {math.floor(first + (last - first) * (i + 1) / each) for i in range(each)}
         return sorted(at for at in times if at >= 1)
+
+
+def reason(n_returns: int) -> str:
+    """Why draws are not known to be the posterior's, where chains were sent back so often."""
+    if n_returns == 0:
+        return REASON
+    return f"{REASON} Steps were too long {n_returns} times, and the chain went back: use a smaller step."
 
 
 def _is_turn(n_done: int) -> bool:
