@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pmcnet import ais
-from pmcnet.ais.chain_result import ChainResult
+from pmcnet.ais.chain_result import ChainResult, most_drift
 from pmcnet.errors import InputError, TargetError
 
 D = 1000
@@ -127,6 +127,39 @@ def test_a_drift_of_log_pi_is_doubtful():
     assert drifting(0.0).verdict.status == "trustworthy"
     assert drifting(0.1).verdict.status == "doubtful"
     assert "drifts" in drifting(0.1).verdict.reason
+
+
+@pytest.mark.parametrize("n_chains", [2, 4, 16])
+def test_one_chain_that_drifts_alone_is_doubtful(n_chains):
+    """Its change is its error, so that the mean over chains hides it."""
+    source = torch.Generator().manual_seed(0)
+    log_density = torch.randn(200, n_chains, generator=source).double()
+    monitors = torch.randn(200, n_chains, 3, generator=source).double()
+    level = ChainResult(torch.zeros(200, n_chains, 2), log_density, monitors, (), True)
+    assert level.verdict.status == "trustworthy"
+    log_density = log_density.clone()
+    log_density[:, 0] += torch.linspace(0, 20, 200).double()
+    alone = replace(level, log_density=log_density)
+    assert abs(alone.drift) < most_drift(n_chains)
+    assert alone.verdict.status == "doubtful"
+    assert "log pi of some chains still drifts" in alone.verdict.reason
+
+
+def test_chains_at_different_heights_that_do_not_drift_are_at_rest():
+    level = drifting(0.0)
+    apart = replace(level, log_density=level.log_density + 100 * torch.arange(8.0))
+    assert apart.unrest == pytest.approx(level.unrest, rel=1e-6)
+    assert apart.verdict.status == "trustworthy"
+
+
+def test_few_chains_that_do_not_drift_are_seldom_said_to():
+    """Standard errors of few chains are themselves uncertain: of two, one in seven is beyond four of them."""
+    source = torch.Generator().manual_seed(0)
+    draws = torch.randn(2000, 30, 2, generator=source).double()
+    found = [ChainResult(one, one, one[..., None], (), True).drift for one in draws]
+    assert sum(abs(drift) > 4 for drift in found) > 200
+    assert sum(abs(drift) > most_drift(2) for drift in found) <= 8  # of 2 expected
+    assert most_drift(16) == pytest.approx(4.07, abs=0.01)
 
 
 def test_chains_that_predict_differently_are_doubtful():

@@ -79,7 +79,7 @@ def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tm
     assert "Hamiltonian chains, 0 min" in labels
     found = record["rows"]["Hamiltonian chains"]
     assert found["seconds"] >= TINY.budget
-    assert found["verdict"][0] in ("trustworthy", "doubtful", "degenerate")
+    assert found["verdict"][0] in ("doubtful", "degenerate")  # of so few draws
     assert record["rows"]["PMCnet-light, exact weights"]["ess"] >= 1
     again = run(replace(TINY, parts=PARTS, marks=(0.7,)), folder=tmp_path)
     assert again["table"] == record["table"]

@@ -314,6 +314,27 @@ def test_chains_that_diverge_are_refused_with_a_remedy(metric):
         method.fit(target, seed=0)
 
 
+def test_a_walk_that_diverges_is_refused_with_a_remedy():
+    """A search of the prior counts it as the worst, where any other error would end the fit."""
+    walk = SGHMC(n_cycles=1, exploration=0.0, metric="prior", step=1e6, batch_size=20, n_epochs=20)
+    method = HMCMethod(n_chains=2, start=START, walk=walk)
+    with pytest.raises(DivergedError, match="smaller"):
+        method.fit(linear()[0], seed=0)
+
+
+def test_time_that_ends_before_the_first_draw_is_told():
+    with pytest.raises(InputError, match="before their first draw"):
+        HMCMethod(n_chains=2, start=START).fit(linear()[0], seed=0, max_seconds=1e-9)
+
+
+def test_a_walk_before_corrected_chains_keeps_no_draws():
+    seen = []
+    walk = SGHMC(n_cycles=1, exploration=0.0, batch_size=20, n_epochs=2)
+    sampler = ais.HMCPopulation(n_warmup=2, n_draws=2)
+    HMCMethod(n_chains=2, sampler=sampler, start=START, walk=walk).fit(linear()[0], seed=0, training=[seen.append])
+    assert [len(state.tensors["draws"]) for state in seen] == [0, 0]
+
+
 def test_one_chain_is_refused_before_anything_is_trained():
     with pytest.raises(InputError, match="n_chains must be at least 2"):
         HMCMethod(n_chains=1)

@@ -39,7 +39,8 @@ def epoch(chains, level, *, to=None, searching=False):
 
 def test_a_chain_may_fall_as_far_as_heat_can_carry_it(chains):
     assert epoch(chains, [1.0 - FAR, 7.0, -3.0], to=1.0) == [False] * P
-    assert (chains[0] == 1).all() and (chains[1] == 1).all()
+    assert (chains[0] == 1).all()
+    assert (chains[1] == 1).all()
     assert chains[3].n_returns.tolist() == [0] * P
 
 
@@ -143,7 +144,8 @@ def test_a_walk_goes_on_to_the_bit_from_between_a_throw_and_its_return():
     for epoch_done in (6, 7, 8):
         state = kept[epoch_done]
         again = WALK.walk(target, true.repeat(P, 1), seed=0, state=state, observers=[throw])
-        assert torch.equal(again.theta, whole.theta) and torch.equal(again.draws, whole.draws)
+        assert torch.equal(again.theta, whole.theta)
+        assert torch.equal(again.draws, whole.draws)
         assert torch.equal(again.n_returns, whole.n_returns)
 
 
@@ -152,4 +154,5 @@ def test_a_fit_says_that_its_steps_were_too_long():
     calm = replace(WALK, n_chains=2, n_epochs=200, exploration=0.5)
     assert calm.fit(target, seed=0).posterior.verdict.reason == REASON
     reason = replace(calm, step=10.0).fit(target, seed=0).posterior.verdict.reason
-    assert reason.startswith(REASON) and "the chain went back: use a smaller step" in reason
+    assert reason.startswith(REASON)
+    assert "the chain went back: use a smaller step" in reason

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from scipy.special import stdtrit  # type: ignore[import-untyped]
 from torch import Tensor
 
 from pmcnet.ais.diagnostics import Verdict
@@ -16,8 +17,8 @@ from pmcnet.ais.samples import WeightedSamples
 
 MAX_RHAT = 1.05
 """R-hat in function space from which chains do not agree."""
-MAX_DRIFT = 4.0
-"""Standard errors by which log pi may differ between the first and the last third of the draws."""
+DRIFT_LEVEL = 1e-3
+"""Probability with which chains that do not drift are said to: of 16, those that move by 4.1 standard errors."""
 MIN_ACCEPTANCE = 0.2
 MIN_ESS = 100.0
 MORE = "Run longer: more warm-up, more draws."
@@ -73,6 +74,14 @@ class ChainResult:
         return self._worst("ess", min, 0.0)
 
     @cached_property
+    def unrest(self) -> float:
+        """R-hat of log pi, each chain about its own mean: whether some chains have not arrived, or all have not.
+
+        A chain that drifts alone widens the errors of `drift`, by which it is then not seen.
+        """
+        return self._worst("rhat", max, math.inf, of=(self.log_density - self.log_density.mean(0))[..., None])
+
+    @cached_property
     def drift(self) -> float:
         """Log pi of the last third of the draws less that of the first, in standard errors; infinite where unknown.
 
@@ -104,9 +113,12 @@ class ChainResult:
             )
         if not self.acceptance > MIN_ACCEPTANCE:
             return Verdict("doubtful", f"only {self.acceptance:.0%} of the trajectories were accepted. {MORE}")
-        if abs(self.drift) > MAX_DRIFT:
+        if abs(self.drift) > most_drift(self.log_density.shape[1]):
             moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
             return Verdict("doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}")
+        if not self.unrest < MAX_RHAT:
+            some = f"log pi of some chains still drifts (R-hat {self.unrest:.3f} about their means, which should be"
+            return Verdict("doubtful", f"{some} below {MAX_RHAT}): they had not arrived when the draws began. {MORE}")
         if not self.rhat < MAX_RHAT:
             apart = f"chains differ in what they predict (R-hat {self.rhat:.3f}, which should be below {MAX_RHAT})"
             return Verdict("doubtful", f"{apart}, so each knows a part of the posterior. {MORE}")
@@ -115,12 +127,14 @@ class ChainResult:
         known = f"R-hat of the predictions is {self.rhat:.3f}, {self.ess:.0f} draws are effective"
         return Verdict("trustworthy", f"{known}, and log pi does not drift.")
 
-    def _worst(self, name: str, choose: Callable[..., float], unknown: float) -> float:
+    def _worst(self, name: str, choose: Callable[..., float], unknown: float, of: Tensor | None = None) -> float:
+        """The worst value of the monitors, or of other quantities (K, P, S)."""
         from arviz_stats.base import array_stats  # slow to import
 
-        if len(self.monitors) < 4:
+        of = self.monitors if of is None else of
+        if len(of) < 4:
             return unknown
-        values = self.monitors.permute(2, 1, 0).cpu().numpy()  # (S, P, K)
+        values = of.permute(2, 1, 0).cpu().numpy()  # (S, P, K)
         varying = values[values.std((1, 2)) > 0]
         if len(varying) == 0:
             return unknown
@@ -130,3 +144,8 @@ class ChainResult:
         # Infinite where chains stand still, each elsewhere; not a number where nothing can be said.
         known = [float(value) for value in np.ravel(found) if not math.isnan(value)]
         return choose(known) if known else unknown
+
+
+def most_drift(n_chains: int) -> float:
+    """Standard errors, known from so many chains, by which log pi may differ: Student's quantile."""
+    return float(stdtrit(n_chains - 1, 1 - DRIFT_LEVEL / 2)) if n_chains > 1 else math.inf

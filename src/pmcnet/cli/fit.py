@@ -124,7 +124,7 @@ def plain_settings(given: dict[str, Any]) -> dict[str, Any]:
         chosen["drop"] = [part.strip() for part in chosen["drop"].split(",") if part.strip()]
     for name in ("prior_std", "noise", "budget"):
         if name in chosen:
-            chosen[name] = _number_or_text(chosen[name])
+            chosen[name] = number_or_text(chosen[name])
     return chosen
 
 
@@ -136,11 +136,12 @@ def _option(text: str) -> tuple[str, Any]:
         raise InputError(f"--option must be NAME=VALUE, e.g. n_particles=1000; got {text!r}.")
     if value.strip().lower() in ("true", "false"):
         return name.strip(), value.strip().lower() == "true"
-    number = _number_or_text(value.strip())
+    number = number_or_text(value.strip())
     return name.strip(), int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _number_or_text(text: str) -> float | str:
+def number_or_text(text: str) -> float | str:
+    """What an option means that may be a number or a word."""
     try:
         return float(text)
     except ValueError:

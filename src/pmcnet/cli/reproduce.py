@@ -59,6 +59,7 @@ def reproduce(
     repeated.
     """
     from pmcnet import experiments
+    from pmcnet.cli.fit import number_or_text
     from pmcnet.errors import RunInterrupted
     from pmcnet.estimators.planning import seconds_of
 
@@ -83,7 +84,7 @@ def reproduce(
         kept = [each / folder.relative_to(out) for each in join]
         _finish(experiments.join(name, kept, device=device, say=_say, folder=out), name, out)
         return
-    seconds = seconds_of(budget) if budget is not None else None
+    seconds = seconds_of(number_or_text(budget)) if budget is not None else None
     experiments.device_of(device)
     with _held(name, folder) if experiments.named(name).keeps else nullcontext():
         if start is not None:
@@ -198,11 +199,12 @@ def _show_timing(timing: list[dict[str, Any]], device: str) -> None:
 def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
     import json
 
+    from pmcnet.files.writing import write_whole
     from pmcnet.reports import figures
 
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.json"
-    path.write_text(json.dumps(record, indent=1, allow_nan=False) + "\n")
+    write_whole(path, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
     drawn, title, classes = record["figures"], record["table"]["title"], record.get("classes", ["0", "1"])
     files = [path]
     if len(drawn.get("roc", ())) == 1:

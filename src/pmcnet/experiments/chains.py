@@ -27,6 +27,7 @@ from pmcnet.runs.curves import Record, finite
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 _MOST_EPOCHS = 1 << 20
 _LAST_STEP = 0.02  # of a cycle, in the first one's
+_REMEDY = "Use smaller steps (walk_step)."
 KEY, START = "chains", "start"
 
 
@@ -63,7 +64,7 @@ class Log:
         self.record, kept, self.state = self.study.stages.kept(KEY, self.study.device) or new
         self.average = Average.of(kept)
         self.tensors = {name: part for name, part in kept.items() if name not in Average._fields}
-        self._scores = self.study.scores(self.average) if self.average.n > 0 else None
+        self._scores = self._before = self.study.scores(self.average) if self.average.n > 0 else None
         self.before, self._begun = float(self.record["seconds"]), time.monotonic()
         self._saved = self._begun
         self.study.stop.check(stepping=True)
@@ -75,7 +76,7 @@ class Log:
 
     def drawn(self, theta: Tensor) -> None:
         """Networks (P, D) that count."""
-        refuse_diverged(self.study.target, theta, "Use smaller steps (walk_step).")
+        refuse_diverged(self.study.target, theta, _REMEDY)
         self.average = self.study.added(self.average, theta)
         self._scores = self.study.scores(self.average)
 
@@ -87,8 +88,9 @@ class Log:
         scores = self._scores
         self.study.told(f"{self.record['seconds']:.0f} s: {text}" + (f", {said(scores)}" if scores else ""))
         for mark in self.study.settings.marks:
-            if before < mark <= self.record["seconds"] and scores:
-                self.record["marks"][str(mark)] = scores
+            if before < mark <= self.record["seconds"] and self._before:
+                self.record["marks"][str(mark)] = self._before
+        self._before = scores
         if self.spent or stop.asked or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS:
             self.study.stages.keep(KEY, self.record, self.average._asdict() | self.tensors, state)
             self._saved = time.monotonic()
@@ -102,7 +104,7 @@ class Log:
 
 def diagnosed(result: ais.ChainResult) -> Record:
     """Verdict, R-hat, ESS, drift and disagreement as plain data."""
-    found = {"rhat": result.rhat, "ess": result.ess, "drift": result.drift}
+    found = {"rhat": result.rhat, "ess": result.ess, "drift": result.drift, "unrest": result.unrest}
     found |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
     return {"verdict": list(result.verdict)} | {name: finite(value) for name, value in found.items()}
 
@@ -245,6 +247,7 @@ def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
             step=settings.walk_step, batch_size=settings.walk_batch, n_epochs=settings.walk_epochs
         )
         walk = method.walk(study.target, start, seed=settings.seed, keep=False)
+        refuse_diverged(study.target, walk.theta, _REMEDY)
         kept = Kept({"seconds": since(begun, study.device)}, {"theta": walk.theta, "sigma": walk.sigma}, None)
         stages.keep("walk", *kept)
         study.told(f"{settings.walk_epochs} epochs of the walk in {kept.record['seconds']:.1f} s")

@@ -44,6 +44,8 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     if drawn or not has_ensembles:
         _check_drawn(runs, folders, drawn)
     rows = {"starting networks": _row(study, _begun(runs, device))}
+    if ensembles and not has_ensembles:
+        study.told("not every seed has an ensemble; the row of ensembles is left out")
     if has_ensembles:
         rows |= posterior.with_marks(posterior.ENSEMBLE, _marked(study, ensembles))
     most = max(runs, key=lambda run: len(rivals.known(run)))  # of equals the first

@@ -1,7 +1,7 @@
 """The last networks of a study's chains as a small file, from which a later study goes on, on another machine or day.
 
 They are kept in half precision: rounding moves a weight by 2^-11 of itself at most, far less than the posterior leaves
-open. What was learned of steps is not kept; chains learn it again in their first epoch.
+open. What was learned of steps is not kept; chains learn it again in their first six epochs.
 """
 
 from pathlib import Path

@@ -6,6 +6,7 @@ other methods: `rivals`. Images are not changed at random for any of them.
 """
 
 from dataclasses import asdict
+from io import BytesIO
 from pathlib import Path
 from signal import SIGINT
 
@@ -19,6 +20,7 @@ from pmcnet.experiments.networks import keep_networks
 from pmcnet.experiments.scoring import Say
 from pmcnet.experiments.stages import Stages
 from pmcnet.experiments.study import Settings, Study
+from pmcnet.files.writing import write_whole
 from pmcnet.runs.curves import Record
 from pmcnet.runs.fitting import PATIENCE
 from pmcnet.runs.stopping import Stopping
@@ -119,7 +121,9 @@ def labelled(others: dict[str, Record]) -> dict[str, Record]:
 def keep_probability(folder: Path, study: Study, probability: Tensor) -> None:
     """The averaged probabilities of the test rows, in their order, as a file."""
     few = probability[: len(study.label)].half().cpu().numpy()
-    np.savez_compressed(folder / f"{study.problem.name}-probability.npz", probability=few)
+    file = BytesIO()
+    np.savez_compressed(file, probability=few)
+    write_whole(folder / f"{study.problem.name}-probability.npz", file.getvalue())
 
 
 def table(study: Study, scored: dict[str, Record]) -> Record:

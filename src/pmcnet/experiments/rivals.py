@@ -38,9 +38,7 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
         stages.keep(ENSEMBLE, *kept)
     record, average = kept.record, Average.of(kept.tensors)
     while record["seconds"] + record["round_seconds"] <= settings.budget:
-        for mark in settings.marks:
-            if record["seconds"] + record["round_seconds"] > mark and str(mark) not in record["marks"]:
-                record["marks"][str(mark)] = study.scores(average)
+        _mark(study, record, average)
         begun = time.monotonic()
         average = study.added(average, settings.adam(study.target, settings.n_chains, seed=record["seed"]))
         record["round_seconds"] = since(begun, study.device)
@@ -48,7 +46,16 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
         stages.keep(ENSEMBLE, record, average._asdict())
         scores = study.scores(average)
         study.told(f"{record['seconds']:.0f} s: ensemble of {scores['n_networks']}, {said(scores)}")
+    _mark(study, record, average)
     return record | {"scores": study.scores(average)}
+
+
+def _mark(study: Study, record: Record, average: Average) -> None:
+    """Score the average at marks that would be over before another round is."""
+    for mark in study.settings.marks:
+        soon = record["seconds"] <= mark < record["seconds"] + record["round_seconds"]
+        if soon and mark <= study.settings.budget:
+            record["marks"].setdefault(str(mark), study.scores(average))
 
 
 def others(study: Study, start: Tensor) -> dict[str, Record]:

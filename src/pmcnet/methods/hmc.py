@@ -13,6 +13,7 @@ from torch import Tensor
 from pmcnet import ais
 from pmcnet.ais.chains import Observer
 from pmcnet.bnn import BayesianTarget, ChainPosterior
+from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
 from pmcnet.methods.adam import Adam
 from pmcnet.methods.fit import Fit
@@ -65,7 +66,7 @@ class HMCMethod:
             progress: told after each epoch of the start and of the warm-up on mini-batches.
             state: where to go on from, of the chains or of their walk; the history then begins there.
             training: called after each epoch of the walk on mini-batches with its state.
-            max_seconds: stop after the first trajectory that ends past this time.
+            max_seconds: stop after the first trajectory that ends past this time; one of the warm-up is too early.
         """
         if not isinstance(state, ais.ChainState):
             if state is None:
@@ -75,8 +76,16 @@ class HMCMethod:
             sigma: Tensor | None = None
             if self.walk is not None:
                 theta, sigma, *_ = self.walk.walk(
-                    target, theta, seed=seed, progress=progress, state=state, observers=training, stage="walk"
+                    target,
+                    theta,
+                    seed=seed,
+                    progress=progress,
+                    state=state,
+                    observers=training,
+                    stage="walk",
+                    keep=False,
                 )
+                refuse_diverged(target, theta, "Use a smaller walk_step.")
             path = decisive(target, theta, sigma)
             state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
         else:
@@ -84,6 +93,11 @@ class HMCMethod:
         # many batches know the scales better than chains do
         sampler = replace(self.sampler, adapt_scale=self.sampler.adapt_scale and self.walk is None)
         result = sampler.run(path, state, observers=observers, max_seconds=max_seconds)
+        if len(result.log_density) == 0:
+            raise InputError(
+                f"max_seconds={max_seconds:g} ended the chains after {len(result.history)} trajectories, before their "
+                "first draw. Give more, or a shorter warm-up."
+            )
         return Fit(ChainPosterior.of(target, result, path.arithmetic.error), result.history)
 
     def _walking(self, state: TrainingState) -> Tensor:
