@@ -69,6 +69,28 @@ def test_trajectories_on_few_rows_are_not_free():
     assert plan(target(50), "hmc", {}, budget="1min", searching=False).options.n_draws == 200
 
 
+def test_thinned_chains_take_the_same_time():
+    """Trajectories between draws cost as much as those that end in one."""
+    sizes = [plan(target(20_000), "hmc", {"thin": thin}, budget="4min", searching=False).options for thin in (1, 3)]
+    once, thinned = (chosen.n_warmup + chosen.thin * chosen.n_draws for chosen in sizes)
+    assert thinned == pytest.approx(once, rel=0.1)
+
+
+def test_short_trajectories_are_more():
+    few, many = (
+        plan(target(20_000), "hmc", {"max_leapfrog": n}, budget="1min", searching=False).options.n_draws
+        for n in (60, 10)
+    )
+    assert many > 3 * few
+
+
+def test_chains_that_do_not_fit_the_budget_say_so():
+    asked = plan(target(20_000), "hmc", {}, budget="10s", searching=True)
+    assert asked.reason.startswith("hmc was asked for; 40 trajectories and what comes before them should take about")
+    assert asked.reason.endswith("more than the budget of 10 s.")
+    assert plan(target(20_000), "hmc", {}, budget="1h", searching=True).reason == "hmc was asked for."
+
+
 def test_search_of_the_prior_has_its_share_of_the_budget():
     alone, searched = (
         plan(target(20_000), "hmc", {}, budget="1min", searching=searching).options.n_draws

@@ -64,13 +64,29 @@ def test_a_level_that_chains_may_not_fall_below_is_that_of_the_last_good_epoch(c
     assert epoch(chains, [101 - 3 * FAR] * P) == [True] * P  # the level has stayed
 
 
-def test_the_metric_goes_back_with_a_thrown_chain_and_knows_twice_as_much(chains):
+def test_the_metric_goes_back_with_a_thrown_chain(chains):
     _, _, metric, _ = chains
     before = metric.square.clone()
     epoch(chains, [-1 - FAR, 0.0, 0.0])
-    torch.testing.assert_close(metric.square, 2 * before)
-    epoch(chains, [-1 - FAR, 0.0, 0.0])
-    torch.testing.assert_close(metric.square, 4 * before)
+    assert torch.equal(metric.square, before)
+    epoch(chains, [0.0] * P)
+    assert (metric.square > 2 * before).all()
+
+
+def test_steps_of_a_thrown_chain_are_half_as_long_and_grow_back(chains):
+    *_, returning = chains
+    one = torch.ones(P, D)
+    assert returning.shortened(one, one) == (one, one)
+    epoch(chains, [0.0, -1 - FAR, 0.0])
+    for n in range(11):
+        returning.begin(chains[0])
+        gradient, noise = returning.shortened(one, one)
+        expected = torch.tensor([1.0, min(1.0, 0.5 * 2 ** (n / 10)), 1.0])
+        torch.testing.assert_close(gradient[:, 0], expected)
+        torch.testing.assert_close(noise[:, 0], expected.sqrt())
+        epoch(chains, [0.0] * P)
+    returning.begin(chains[0])
+    assert returning.shortened(one, one) == (one, one)
 
 
 def test_the_metric_of_directions_goes_back_for_thrown_chains_alone():
@@ -84,12 +100,10 @@ def test_the_metric_of_directions_goes_back_for_thrown_chains_alone():
     metric.renew()
     now = {name: part.clone() for name, part in metric.parts.items()}
     metric.go_back(before, torch.tensor([True, False, False]))
-    for name in ("learned", "used"):
+    for name in ("learned", "used", "known", "seen"):
         torch.testing.assert_close(metric.parts[name][0], before[name][0])
         torch.testing.assert_close(metric.parts[name][1:], now[name][1:])
-    torch.testing.assert_close(metric.parts["known"][0, :-1], 2 * before["known"][0, :-1])
-    torch.testing.assert_close(metric.parts["known"][0, -1], before["known"][0, -1])  # of batches
-    torch.testing.assert_close(metric.parts["square"], 2 * before["square"])
+    torch.testing.assert_close(metric.parts["square"], before["square"])
 
 
 def test_a_search_for_a_mode_is_let_go(chains):

@@ -16,6 +16,7 @@ from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
 from pmcnet.methods import AnnealedMethod, Given, PMCMethod
 from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.hmc import HMCMethod
+from pmcnet.methods.registry import HMCOptions
 from pmcnet.methods.training import Trained
 from pmcnet.methods.training_state import TrainingState
 
@@ -27,7 +28,6 @@ VALIDATION_SHARE = 0.2
 LEAST_VALIDATED = 20
 """Rows below which none are held out."""
 _SEARCH_STEPS = 5
-_SEARCH_DRAWS = 20
 
 
 class Outcome(NamedTuple):
@@ -156,8 +156,8 @@ class Fitting:
         seconds = 0.0
         if isinstance(self.prior_std, str) and (len(target.x) >= LEAST_VALIDATED or self.prior_std == "validation"):
             training, rows, counts = self._held_out(target)
-            sampler = replace(method.sampler, n_warmup=max(1, method.sampler.n_warmup // 4), n_draws=_SEARCH_DRAWS)
-            shorter = replace(method, sampler=sampler).fit
+            assert isinstance(self.plan.options, HMCOptions)
+            shorter = self.plan.options.shorter().method(self.plan.name).fit
             target, trials, seconds = self._validated(
                 target, training, rows, counts, lambda t: shorter(t, seed=self.seed).posterior
             )

@@ -25,6 +25,8 @@ LEAST_PARTICLES = 64
 N_SEARCH = 64
 """Particles of each trial of the prior's scale."""
 N_TRIALS = 4
+N_VALIDATED = 6
+"""Fits of a search of the prior's scale on validation rows."""
 N_CHAINS = 8
 GRADIENTS_PER_TRAJECTORY = 60
 LEAST_TRAJECTORIES = 40
@@ -49,6 +51,7 @@ class _Speed(NamedTuple):
 _SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11, 5e-4), "cuda": _Speed(3e-11, 1e13, 5e-4)}
 _OTHER = _Speed(3.2e-9, 1.5e11, 5e-4)
 _PER_STEP_OF_BATCHES = 2.5
+_PER_STEP_OF_ADAM = 1.5
 
 
 class Plan(NamedTuple):
@@ -106,6 +109,8 @@ def plan(
     """
     limit = seconds_of(budget)
     n_rows = len(target.x)
+    if method == "hmc":
+        return _chains(target, given, limit, "hmc was asked for", searching=searching)
     if method not in ("auto", "annealed"):
         sizes = _sizes(target, method, given, limit / (_SEARCHING if searching else 1.0))
         return Plan(method, options(method, {**sizes, **given}, n_rows), f"{method} was asked for.")
@@ -126,21 +131,56 @@ def plan(
         why = f"{run} should take about {cost}, more than the budget of {_span(limit)}; its settings were given."
         return Plan("annealed", chosen, why)
     why = f"{run} would take about {cost}, more than the budget of {_span(limit)}, so"
-    limit /= _SEARCHING if searching else 1.0
-    if _n_trajectories(target, N_CHAINS, limit) >= LEAST_TRAJECTORIES:
-        few: dict[str, Value] = {"n_chains": N_CHAINS}
-        chains = options("hmc", {**few, **_sizes(target, "hmc", few, limit)}, n_rows)
-        return Plan("hmc", chains, f"{why} {N_CHAINS} chains of hmc were used; raise the budget for annealed.")
+    times, few = _SEARCHING if searching else 1.0, {"n_chains": N_CHAINS}
+    if limit / times / _per_trajectory(target, _hmc_options(few, n_rows)) >= LEAST_TRAJECTORIES:
+        chains = _chains(target, few, limit, f"{why} {N_CHAINS} chains of hmc were used", searching=searching)
+        return chains._replace(reason=f"{chains.reason.removesuffix('.')}; raise the budget for annealed.")
+    limit /= times
     reason = f"{why} pmcnet-light was used; raise the budget for a posterior: hmc, or annealed."
     return Plan("pmcnet-light", options("pmcnet-light", _sizes(target, "pmcnet-light", {}, limit), n_rows), reason)
 
 
+def _chains(target: BayesianTarget, given: Mapping[str, Value], limit: float, why: str, *, searching: bool) -> Plan:
+    """Chains of hmc, of as many trajectories as fit so many seconds, their networks to start from included."""
+    chosen = _hmc_options(given, len(target.x))
+    times, n_fits = (_SEARCHING, 1 + N_VALIDATED) if searching else (1.0, 1)
+    before, per_trajectory = n_fits * _before_chains(target, chosen), times * _per_trajectory(target, chosen)
+    n = int(max(0.0, limit - before) / per_trajectory / (1 + chosen.thin))
+    n = min(max(n, LEAST_TRAJECTORIES // 2), MOST_TRAJECTORIES // 2)
+    chosen = _hmc_options({"n_warmup": n, "n_draws": n, **given}, len(target.x))
+    n_trajectories = chosen.n_warmup + chosen.thin * chosen.n_draws
+    seconds = before + per_trajectory * n_trajectories
+    if seconds > 1.1 * limit:
+        cost = f"{n_trajectories} trajectories and what comes before them should take about {_span(seconds)}"
+        why = f"{why}; {cost}, more than the budget of {_span(limit)}"
+    return Plan("hmc", chosen, f"{why}.")
+
+
+def _hmc_options(given: Mapping[str, Value], n_rows: int) -> HMCOptions:
+    chosen = options("hmc", given, n_rows)
+    assert isinstance(chosen, HMCOptions)
+    return chosen
+
+
+def _per_trajectory(target: BayesianTarget, chosen: HMCOptions) -> float:
+    """Seconds of one trajectory of all chains."""
+    per_step = _speed(target).per_step + chosen.n_chains * gradient_seconds(target, len(target.x))
+    return min(GRADIENTS_PER_TRAJECTORY, chosen.max_leapfrog) * per_step
+
+
+def _before_chains(target: BayesianTarget, chosen: HMCOptions) -> float:
+    """Seconds of the networks that chains of hmc start from, and of their walk."""
+
+    def seconds(n_epochs: int, n_rows: int, per_step: float) -> float:
+        step = per_step * _speed(target).per_step + chosen.n_chains * gradient_seconds(target, n_rows)
+        return n_epochs * math.ceil(len(target.x) / n_rows) * step
+
+    start = seconds(chosen.n_epochs, chosen.batch_size, _PER_STEP_OF_ADAM)
+    return start + seconds(chosen.walk_epochs, 10 * chosen.batch_size, _PER_STEP_OF_BATCHES)
+
+
 def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limit: float) -> dict[str, Value]:
-    """The sizes that fit so many seconds: trajectories of hmc, epochs of sghmc, steps of pmcnet-light."""
-    if method == "hmc":
-        n = _n_trajectories(target, _number(given.get("n_chains"), HMCOptions.n_chains), limit)
-        n = min(max(n, LEAST_TRAJECTORIES), MOST_TRAJECTORIES) // 2
-        return {"n_warmup": n, "n_draws": n}
+    """The sizes that fit so many seconds: epochs of sghmc, steps of pmcnet-light."""
     if method == "sghmc":
         n_chains, n_rows = (
             _number(given.get(name), getattr(TRAINED["sghmc"], name)) for name in ("n_chains", "batch_size")
@@ -154,11 +194,6 @@ def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limi
         step = n_proposals * (n_draws / 3 + 3) * gradient_seconds(target, len(target.x))
         return {"n_steps": min(max(1, int(limit / step)), LIGHT.n_steps)}
     return {}
-
-
-def _n_trajectories(target: BayesianTarget, n_chains: float, limit: float) -> int:
-    per_step = _speed(target).per_step
-    return int(limit / GRADIENTS_PER_TRAJECTORY / (per_step + n_chains * gradient_seconds(target, len(target.x))))
 
 
 def _number(value: Value | None, default: int) -> float:

@@ -65,8 +65,12 @@ class Kronecker:
     @property
     def parts(self) -> dict[str, Tensor]:
         """The mean square; the factors as they are learned and as they are used; squares along directions likewise."""
-        mine = {"learned": self._learned, "used": self._used, "known": self._known, "seen": self._seen}
-        return self._rest.parts | mine
+        return self._rest.parts | self._own_parts
+
+    @property
+    def _own_parts(self) -> dict[str, Tensor]:
+        """Those of each chain (P, n)."""
+        return {"learned": self._learned, "used": self._used, "known": self._known, "seen": self._seen}
 
     def learn(self, score: Tensor, n_before: int) -> None:
         """A batch's gradients (P, D), after so many others."""
@@ -99,12 +103,10 @@ class Kronecker:
         self._bases = [_Basis.of(*alike.axes(piece)) for alike, piece in zip(self._alike, pieces, strict=True)]
 
     def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
-        """Of these chains (P,) know what the parts were before, and twice as much information."""
+        """Know of these chains (P,) what the parts were before."""
         self._rest.go_back(before, thrown)
-        for name, part in (("learned", self._learned), ("used", self._used), ("known", self._known)):
+        for name, part in self._own_parts.items():
             part[thrown] = before[name][thrown]
-        self._known[thrown, :-1] *= 2
-        self._seen[thrown] = 0.0
         self.again()
 
     def _along(self, squares: Tensor) -> list[Tensor]:

@@ -51,7 +51,7 @@ class Metric(Protocol):
         ...
 
     def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
-        """Of these chains (P,) know what the parts were before, and twice as much information."""
+        """Know of these chains (P,) what the parts were before."""
         ...
 
     def push(
@@ -102,8 +102,8 @@ class Diagonal:
     again = renew
 
     def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
-        """Know what was known before, of all chains, which share it, and twice as much information."""
-        torch.mul(before["square"], 2, out=self._square)
+        """Know what was known before, of all chains, which share it."""
+        self._square.copy_(before["square"])
 
     def push(
         self, velocity: Tensor, gradient: Tensor, noise: Tensor, *, step: float, spread: float, count: float

@@ -119,6 +119,14 @@ class HMCOptions:
     walk_epochs: int = 0
     walk_step: float = 1e-2
 
+    def shorter(self) -> "HMCOptions":
+        """For a search, in which fits are compared: a quarter of the warm-up, and few draws.
+
+        Networks to start from are trained as long: with a quarter of the epochs, or the same networks for all, wide
+        priors looked too good (four splits of the diabetes data).
+        """
+        return replace(self, n_warmup=max(1, self.n_warmup // 4), n_draws=min(_SEARCH_DRAWS, self.n_draws))
+
     def method(self, name: str) -> HMCMethod:
         """The method with these settings."""
         adam = Adam(
@@ -149,6 +157,7 @@ _MAY_BE_ZERO = (
     "heating",
     "walk_epochs",
 )
+_SEARCH_DRAWS = 20
 _MANY_ROWS = 5000  # from which chains of "hmc" first walk on mini-batches
 
 

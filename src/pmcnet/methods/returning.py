@@ -6,8 +6,9 @@ spoil the average. Heat does not do this: at temperature 1 each of D directions 
 way from a mode to where the mass is lowers log pi by about D / 2. A chain whose log-likelihood over the batches of an
 epoch falls by more than 2 D + 50 nats below the last epoch's, or is not a number, has been thrown, in this epoch or at
 the end of the last one. It goes back to the beginning of the last epoch, the latest place that is known to be good, and
-stands still there; the metric goes back with it and counts twice as much information as it then knew, so that steps are
-shorter until it has forgotten that. Where this does not help, epoch after epoch, the fit has diverged.
+stands still there; the metric goes back with it. From there on its step h is half of what it was, and grows back over
+ten epochs: any h that is short enough has the same posterior. Where this does not help, epoch after epoch, the fit has
+diverged.
 """
 
 import torch
@@ -17,7 +18,8 @@ from pmcnet.errors import DivergedError
 from pmcnet.methods.metric import Metric
 
 _MOST_EACH, _MOST_ELSE = 2.0, 50.0  # nats that a chain may fall, for each parameter and besides
-_MOST_IN_A_ROW = 10  # after which a metric that knows information makes steps a thousand times shorter
+_MOST_IN_A_ROW = 10
+_GROWTH = 2**0.1  # of a step that was halved, in an epoch
 
 
 class Returning:
@@ -37,16 +39,25 @@ class Returning:
         self._most = _MOST_EACH * theta.shape[1] + _MOST_ELSE
         self.n_returns = torch.zeros(len(theta), dtype=torch.int64, device=theta.device)
         self._in_a_row = torch.zeros_like(self.n_returns)
+        self._share = torch.ones(len(theta), 1, dtype=theta.dtype, device=theta.device)  # of the step
+        self._shorter = False
 
     @property
     def parts(self) -> dict[str, Tensor]:
         """What a checkpoint needs, by name."""
         good = {f"good_{name}": part for name, part in self._good.items()}
-        return {"level": self._level, "n_returns": self.n_returns, "in_a_row": self._in_a_row, **good}
+        mine = {"level": self._level, "n_returns": self.n_returns, "in_a_row": self._in_a_row, "share": self._share}
+        return {**mine, **good}
 
     def begin(self, theta: Tensor) -> None:
         """An epoch begins here (P, D)."""
-        self._begun = _copied(theta, self._metric)
+        self._begun, self._shorter = _copied(theta, self._metric), bool((self._share < 1).any())
+
+    def shortened(self, gradient: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Gradients and noise (P, D) of a step, h C g + sqrt(h s C) z, that is shorter for some chains."""
+        if not self._shorter:
+            return gradient, noise
+        return gradient * self._share, noise * self._share.sqrt()
 
     def judge(self, level: Tensor, theta: Tensor, velocity: Tensor, *, searching: bool) -> Tensor:
         """Send chains back that were thrown in the epoch that ends, and say which (P,).
@@ -58,10 +69,13 @@ class Returning:
             searching: whether they are meant to leave where they are, and none is sent back.
         """
         level, thrown = level.double(), ~(level > self._level - self._most)  # also where it is not a number
-        if searching or not bool(thrown.any()):
+        thrown &= not searching
+        self._share *= torch.where(thrown[:, None], 0.5, _GROWTH)
+        self._share.clamp_(max=1)
+        if not bool(thrown.any()):
             self._level, self._good = level, self._begun
             self._in_a_row.zero_()
-            return torch.zeros_like(thrown)
+            return thrown
         last = torch.where(thrown[:, None], self._good["theta"], self._begun["theta"])
         theta[thrown], velocity[thrown] = last[thrown], 0.0
         self._metric.go_back(self._good, thrown)

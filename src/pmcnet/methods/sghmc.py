@@ -193,6 +193,7 @@ class SGHMC(Trained):
                 if n_done >= n_lessons:
                     gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                     noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
+                    gradient, noise = returning.shortened(gradient, noise)
                     self._push(metric, velocity, gradient, noise, done=n_done / n_steps, share=share, once=once)
                     theta += velocity
                 n_done += 1

@@ -1,5 +1,6 @@
 """What to do when a verdict is not `trustworthy`, in commands."""
 
+from pmcnet.estimators.planning import MOST_TRAJECTORIES
 from pmcnet.runs.scoring import Model
 
 
@@ -8,10 +9,11 @@ def advice(model: Model) -> list[str]:
     if model.verdict_.status == "trustworthy":
         return []
     if model.method_ == "hmc":
-        warmup, draws = (model.method_options_.get(name) for name in ("n_warmup", "n_draws"))
+        warmup, draws = (int(model.method_options_.get(name) or 100) for name in ("n_warmup", "n_draws"))
+        budget = "" if 2 * draws >= MOST_TRAJECTORIES else "a larger --budget, or "
         return [
-            f"Let chains run longer: a larger --budget, or --option n_warmup={2 * int(warmup or 100)} "
-            f"--option n_draws={2 * int(draws or 100)} (now {warmup} and {draws}).",
+            f"Let chains run longer: {budget}--option n_warmup={2 * warmup} --option n_draws={2 * draws} "
+            f"(now {warmup} and {draws}).",
             "Where rows are few, --method annealed finds modes that chains do not reach.",
             "The averaged prediction is often good all the same: compare metrics and coverage on held-out rows.",
         ]
