@@ -3,7 +3,8 @@
 In `pmcnet reproduce mnist-c-posterior` they are one network of 60 epochs each. Here the budget is spent on rounds: SGLD
 in as many chains as the experiment has, MC dropout on one network more each time, and what all rounds predict is
 averaged. Their setting is chosen on validation images first, within the budget, among more values than there; the
-chains' settings were chosen before, outside of theirs. Prior, label count and images are the experiment's. Prints and writes the test scores of the average after every round.
+chains' settings were chosen before, outside of theirs. Prior, label count and images are the experiment's. Prints and
+writes the test scores of the average after every round.
 
     python benchmarks/longer_rivals.py sgld --epochs 400 --seconds 1500 --json sgld.json
     python benchmarks/longer_rivals.py mc-dropout --epochs 60 --seconds 1500 --json mc_dropout.json

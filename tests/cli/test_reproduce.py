@@ -224,3 +224,8 @@ def test_a_run_has_its_checkpoints_to_itself(little, tmp_path):
         result = reproduced("naval", tmp_path, "--fresh")
     assert result.exit_code == 2
     assert "is in use" in result.output
+
+
+def test_a_budget_may_be_a_number_of_seconds(little, tmp_path):
+    result = reproduced("mnist-c-posterior", tmp_path, "--budget", "0.01", "--only", "chains")
+    assert result.exit_code == 0, result.output

@@ -143,7 +143,7 @@ NETWORKS = "mnist-c-posterior-networks.safetensors"
 
 
 def test_chains_go_on_from_the_networks_that_another_run_left(tmp_path, monkeypatch):
-    """They are those of its last state, to half precision; there is no walk, and no filter is stretched."""
+    """They are the last that are known to be good, to half precision; there is no walk, no filter is stretched."""
     monkeypatch.setattr(chains, "_SECONDS_BETWEEN_CHECKPOINTS", -1.0)
     monkeypatch.setattr(chains, "_MOST_EPOCHS", 7)
     long = replace(STEPS, budget=1e9, walk_epochs=5)
@@ -154,7 +154,7 @@ def test_chains_go_on_from_the_networks_that_another_run_left(tmp_path, monkeypa
     monkeypatch.setattr(chains.SGHMC, "walk", recording(chains.SGHMC.walk, walked))
     record = run(settings, folder=tmp_path / "second")
     begun = walked[0]
-    assert torch.equal(begun, left.state.tensors["theta"].half().float())
+    assert torch.equal(begun, left.state.tensors["good_theta"].half().float())
     assert record["settings"]["start"] == str(start)
     drawn = record["rows"]["SGHMC chains, approximate"]["history"]
     assert ["log_density" in line for line in drawn] == [False] * 5 + [True] * 2
@@ -262,8 +262,18 @@ def test_marks_are_scores_of_their_time(tmp_path):
 
 def test_chains_that_diverge_are_told_with_a_remedy(tmp_path):
     for _ in range(2):  # and again when called again
-        with pytest.raises(DivergedError, match=r"Use smaller steps \(walk_step\)"):
-            run(replace(STEPS, walk_step=1e4, metric="prior"), folder=tmp_path)
+        with pytest.raises(DivergedError, match=r"a thousandth of them too\. Use a smaller step"):
+            run(replace(STEPS, walk_step=1e6, walk_epochs=60, metric="prior"), folder=tmp_path)
+
+
+def test_chains_that_were_sent_back_are_told():
+    """Steps that are too long for a while: the noise grows, and steps with it."""
+    told = []
+    record = run(replace(STEPS, walk_step=10.0, walk_epochs=8, metric="prior"), say=told.append)
+    found = record["rows"]["SGHMC chains, approximate"]
+    assert found["n_returns"] > 0
+    assert f"{found['n_returns']} times thrown out and sent back" in told[-1]
+    assert f"too long {found['n_returns']} times, and the chain went back" in found["verdict"][1]
 
 
 def test_a_signal_lets_the_step_end_and_keeps_it(tmp_path):

@@ -322,6 +322,18 @@ def test_a_walk_that_diverges_is_refused_with_a_remedy():
         method.fit(linear()[0], seed=0)
 
 
+def test_chains_are_exported_as_chains():
+    pytest.importorskip("arviz_base")
+    sampler = ais.HMCPopulation(n_warmup=5, n_draws=6)
+    posterior = HMCMethod(n_chains=3, sampler=sampler, start=START).fit(linear()[0], seed=0).posterior
+    found = posterior.to_arviz()["posterior"]
+    assert (found.sizes["chain"], found.sizes["draw"]) == (3, 6)
+    bias = posterior.result.theta[..., -1].T
+    assert torch.equal(torch.as_tensor(list(found.data_vars.values())[-1].values)[..., 0], bias)
+    assert posterior.to_arviz(11)["posterior"].sizes["draw"] == 3
+    assert posterior.to_arviz(11).attrs["n_resampled"] == 9
+
+
 def test_time_that_ends_before_the_first_draw_is_told():
     with pytest.raises(InputError, match="before their first draw"):
         HMCMethod(n_chains=2, start=START).fit(linear()[0], seed=0, max_seconds=1e-9)

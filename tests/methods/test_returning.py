@@ -111,14 +111,24 @@ def test_a_search_for_a_mode_is_let_go(chains):
     assert (chains[0] == 7).all()
 
 
-def test_a_chain_that_is_thrown_in_every_epoch_has_diverged(chains):
-    for _ in range(9):
-        epoch(chains, [-1e9, 0.0, 0.0])
-    epoch(chains, [0.0] * P)
-    for _ in range(9):
+def test_a_chain_that_steps_of_a_thousandth_throw_has_diverged(chains):
+    for _ in range(10):
         epoch(chains, [-1e9, 0.0, 0.0])
     with pytest.raises(DivergedError, match="Use a smaller step"):
         epoch(chains, [-1e9, 0.0, 0.0])
+
+
+def test_a_chain_that_is_thrown_in_every_other_epoch_has_diverged(chains):
+    """Few batches: what the steps of an epoch have done is seen only in the next."""
+
+    def every_other(n):
+        for _ in range(n):
+            epoch(chains, [0.0] * P)
+            epoch(chains, [-1e9, 0.0, 0.0])
+
+    every_other(10)
+    with pytest.raises(DivergedError, match="Use a smaller step"):
+        every_other(2)
 
 
 def linear():
@@ -130,7 +140,7 @@ def linear():
     return BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, prior=GaussianPrior(1.0)), true
 
 
-@pytest.mark.parametrize("thrown_at", [3, 11])
+@pytest.mark.parametrize("thrown_at", [3, 11, 30])
 def test_a_walk_with_a_thrown_chain_is_as_good_as_one_without(thrown_at):
     """The chain is thrown between two epochs, where a walk does not see it until the next is over."""
     target, true = linear()

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Self
 
+from torch import Tensor
+
 from pmcnet.ais.chain_result import ChainResult
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.posterior import Population
@@ -37,3 +39,8 @@ class ChainPosterior(Population):
             result=result,
             energy_error=energy_error,
         )
+
+    def chains(self, n: int, seed: int = 0) -> Tensor:
+        """The last draws of all chains (P, K, D) that are no more than `n`; none is drawn at random."""
+        kept = self.result.theta  # (K, P, D)
+        return kept[-max(1, n // kept.shape[1]) :].transpose(0, 1)

@@ -13,10 +13,11 @@ MOST_DRAWS = 4000
 
 
 def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0) -> "DataTree":
-    """A `posterior` group with one chain of equally weighted draws; its attributes say what they came from.
+    """A `posterior` group of equally weighted draws; its attributes say what they came from.
 
-    ArviZ has no weights, so draws are resampled by them: `n_weighted`, `n_resampled` and `ess` are noted in the
-    attributes. Repeated draws carry no more information than `ess` says.
+    ArviZ has no weights, so draws are resampled by them, as one chain: `n_weighted`, `n_resampled` and `ess` are noted
+    in the attributes. Repeated draws carry no more information than `ess` says. Draws of parallel chains stay in their
+    order, by chain; those of a model that was read from a file are one chain.
 
     Args:
         posterior: weighted networks.
@@ -31,15 +32,16 @@ def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0
         ) from error
 
     n = min(posterior.samples.n_draws, MOST_DRAWS) if n is None else n
-    theta = posterior.resample(n, seed).cpu()  # (n, D)
-    layout = posterior.network.layout
-    variables = {name: tensor[None].numpy() for name, tensor in layout.unflatten(theta[:, : layout.dim]).items()}
-    extra = theta[:, layout.dim :]
+    theta = posterior.chains(n, seed).cpu()  # (P, K, D)
+    by_chain, layout, flat = theta.shape[:2], posterior.network.layout, theta.flatten(0, 1)
+    tensors = layout.unflatten(flat[:, : layout.dim])
+    variables = {name: tensor.reshape(*by_chain, *tensor.shape[1:]).numpy() for name, tensor in tensors.items()}
+    extra = flat[:, layout.dim :]
     if extra.shape[1]:
-        variables["log_noise_std"] = extra[None, :, 0].numpy()
+        variables["log_noise_std"] = extra[:, 0].reshape(by_chain).numpy()
     attributes = {
         "n_weighted": posterior.samples.n_draws,
-        "n_resampled": n,
+        "n_resampled": len(flat),
         "ess": posterior.ess,
         "log_evidence": posterior.log_evidence,
         "verdict": str(posterior.verdict),

@@ -208,7 +208,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
 
     def after(state: TrainingState) -> None:
         nonlocal theta
-        theta = state.tensors["theta"]
+        theta = state.tensors["good_theta"]  # where the epoch began: what its steps did last is not known yet
         log.record["n_returns"] = int(state.tensors["n_returns"].sum())
         line: Record = {"epoch": state.epoch}
         if settings.draws_at(state.epoch):
@@ -226,7 +226,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
     state = log.state
     assert not isinstance(state, ais.ChainState | ais.PMCState | ais.AnnealedState)
     if state is not None:
-        theta = state.tensors["theta"]
+        theta = state.tensors["good_theta"]
     try:
         if not log.spent:
             method.walk(target, start, seed=settings.seed, state=state, observers=[after], keep=False)

@@ -7,7 +7,7 @@ way from a mode to where the mass is lowers log pi by about D / 2. A chain whose
 epoch falls by more than 2 D + 50 nats below the last epoch's, or is not a number, has been thrown, in this epoch or at
 the end of the last one. It goes back to the beginning of the last epoch, the latest place that is known to be good, and
 stands still there; the metric goes back with it. From there on its step h is half of what it was, and grows back over
-ten epochs: any h that is short enough has the same posterior. Where this does not help, epoch after epoch, the fit has
+ten epochs: any h that is short enough has the same posterior. Where a thousandth is not short enough, the fit has
 diverged.
 """
 
@@ -18,7 +18,7 @@ from pmcnet.errors import DivergedError
 from pmcnet.methods.metric import Metric
 
 _MOST_EACH, _MOST_ELSE = 2.0, 50.0  # nats that a chain may fall, for each parameter and besides
-_MOST_IN_A_ROW = 10
+_LEAST_SHARE = 2.0**-10
 _GROWTH = 2**0.1  # of a step that was halved, in an epoch
 
 
@@ -38,7 +38,6 @@ class Returning:
         self._begun = self._good
         self._most = _MOST_EACH * theta.shape[1] + _MOST_ELSE
         self.n_returns = torch.zeros(len(theta), dtype=torch.int64, device=theta.device)
-        self._in_a_row = torch.zeros_like(self.n_returns)
         self._share = torch.ones(len(theta), 1, dtype=theta.dtype, device=theta.device)  # of the step
         self._shorter = False
 
@@ -46,8 +45,7 @@ class Returning:
     def parts(self) -> dict[str, Tensor]:
         """What a checkpoint needs, by name."""
         good = {f"good_{name}": part for name, part in self._good.items()}
-        mine = {"level": self._level, "n_returns": self.n_returns, "in_a_row": self._in_a_row, "share": self._share}
-        return {**mine, **good}
+        return {"level": self._level, "n_returns": self.n_returns, "share": self._share, **good}
 
     def begin(self, theta: Tensor) -> None:
         """An epoch begins here (P, D)."""
@@ -74,16 +72,14 @@ class Returning:
         self._share.clamp_(max=1)
         if not bool(thrown.any()):
             self._level, self._good = level, self._begun
-            self._in_a_row.zero_()
             return thrown
         last = torch.where(thrown[:, None], self._good["theta"], self._begun["theta"])
         theta[thrown], velocity[thrown] = last[thrown], 0.0
         self._metric.go_back(self._good, thrown)
         self._level, self._good = torch.where(thrown, self._level, level), _copied(last, self._metric)
         self.n_returns += thrown
-        self._in_a_row = (self._in_a_row + 1) * thrown
-        if bool((self._in_a_row >= _MOST_IN_A_ROW).any()):
-            told = f"steps threw a chain out of its network in each of {_MOST_IN_A_ROW} epochs"
+        if bool((self._share < _LEAST_SHARE).any()):
+            told = "steps threw a chain out of its network again and again, a thousandth of them too"
             raise DivergedError(f"the fit diverged: {told}. Use a smaller step.")
         return thrown
 

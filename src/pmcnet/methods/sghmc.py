@@ -15,6 +15,7 @@ are kept after. Chains that long steps have thrown out of their networks there g
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Self
@@ -181,7 +182,7 @@ class SGHMC(Trained):
         watch.restore({**parts, **returning.parts, "draws": draws[:n_drawn]}, theta)
         metric.again()
         for epoch in range(watch.first, self.n_epochs):
-            source, n_before = stream(seed, _NOISE_STEP + epoch, 0, target.device), n_drawn
+            source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
             returning.begin(theta)
             level = torch.zeros(len(theta), dtype=torch.float64, device=theta.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
@@ -202,10 +203,13 @@ class SGHMC(Trained):
                     n_drawn += 1
             _, noisy = self._height((n_done - 1) / n_steps)
             thrown = returning.judge(level, theta, velocity, searching=not noisy)
-            draws[n_before:n_drawn, thrown] = theta[thrown]
+            _replace(draws[:n_drawn], thrown, theta, first=bisect_right(times, (epoch - 1) * n_batches))
             if validation is not None:
                 watch.judge(theta)
             watch.done({**parts, **returning.parts, "draws": draws[:n_drawn]})
+        with torch.no_grad():
+            thrown = returning.judge(target.log_likelihood(theta), theta, velocity, searching=False)
+        _replace(draws[:n_drawn], thrown, theta, first=bisect_right(times, (self.n_epochs - 1) * n_batches))
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
         return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history), returning.n_returns)
@@ -267,6 +271,11 @@ def reason(n_returns: int) -> str:
     if n_returns == 0:
         return REASON
     return f"{REASON} Steps were too long {n_returns} times, and the chain went back: use a smaller step."
+
+
+def _replace(draws: Tensor, thrown: Tensor, theta: Tensor, *, first: int) -> None:
+    """In draws (S, P, D) from the first on, made since thrown chains were where they are now, put these places."""
+    draws[first:, thrown] = theta[thrown]
 
 
 def _is_turn(n_done: int) -> bool:
