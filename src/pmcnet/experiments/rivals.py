@@ -51,11 +51,10 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
 
 
 def _mark(study: Study, record: Record, average: Average) -> None:
-    """Score the average at marks that would be over before another round is."""
+    """Score the average at marks that are still to come, which the next round does anew where it is over by then."""
     for mark in study.settings.marks:
-        soon = record["seconds"] <= mark < record["seconds"] + record["round_seconds"]
-        if soon and mark <= study.settings.budget:
-            record["marks"].setdefault(str(mark), study.scores(average))
+        if record["seconds"] <= mark <= study.settings.budget:
+            record["marks"][str(mark)] = study.scores(average)
 
 
 def others(study: Study, start: Tensor) -> dict[str, Record]:
