@@ -40,7 +40,7 @@ class ChainPosterior(Population):
             energy_error=energy_error,
         )
 
-    def chains(self, n: int, seed: int = 0) -> Tensor:
-        """The last draws of all chains (P, K, D) that are no more than `n`; none is drawn at random."""
+    def by_chain(self, n: int) -> Tensor:
+        """The last draws of all chains (P, K, D) that are no more than `n`."""
         kept = self.result.theta  # (K, P, D)
         return kept[-max(1, n // kept.shape[1]) :].transpose(0, 1)

@@ -84,10 +84,6 @@ class ParticlePosterior(Judged):
             recorded_error=self.log_evidence_error,
         )
 
-    def chains(self, n: int, seed: int = 0) -> Tensor:
-        """At most `n` equally weighted parameter vectors by the chains they are of (P, n / P, D): here of one."""
-        return self.resample(n, seed)[None]
-
     def to_arviz(self, n: int | None = None, seed: int = 0) -> "DataTree":
         """Equally weighted draws for ArviZ, one variable per tensor of the network; see `pmcnet.bnn.export`."""
         from pmcnet.bnn.export import to_arviz
