@@ -75,7 +75,7 @@ class ChainResult:
 
     @cached_property
     def unrest(self) -> float:
-        """R-hat of log pi, each chain about its own mean: whether some chains have not arrived, or all have not.
+        """R-hat of log pi, each chain about its own mean: large where some chains, or all, drift or move slowly.
 
         A chain that drifts alone widens the errors of `drift`, by which it is then not seen.
         """
@@ -117,8 +117,10 @@ class ChainResult:
             moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
             return Verdict("doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}")
         if not self.unrest < MAX_RHAT:
-            some = f"log pi of some chains still drifts (R-hat {self.unrest:.3f} about their means, which should be"
-            return Verdict("doubtful", f"{some} below {MAX_RHAT}): they had not arrived when the draws began. {MORE}")
+            some = (
+                f"log pi of single chains has not settled (R-hat {self.unrest:.3f} about their means, which should be"
+            )
+            return Verdict("doubtful", f"{some} below {MAX_RHAT}): they still drift, or move too slowly. {MORE}")
         if not self.rhat < MAX_RHAT:
             apart = f"chains differ in what they predict (R-hat {self.rhat:.3f}, which should be below {MAX_RHAT})"
             return Verdict("doubtful", f"{apart}, so each knows a part of the posterior. {MORE}")
