@@ -117,10 +117,9 @@ class ChainResult:
             moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
             return Verdict("doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}")
         if not self.unrest < MAX_RHAT:
-            some = (
-                f"log pi of single chains has not settled (R-hat {self.unrest:.3f} about their means, which should be"
-            )
-            return Verdict("doubtful", f"{some} below {MAX_RHAT}): they still drift, or move too slowly. {MORE}")
+            known = f"R-hat {self.unrest:.3f} about their means, which should be below {MAX_RHAT}"
+            some = f"log pi of single chains has not settled ({known})"
+            return Verdict("doubtful", f"{some}: they still drift, or move too slowly. {MORE}")
         if not self.rhat < MAX_RHAT:
             apart = f"chains differ in what they predict (R-hat {self.rhat:.3f}, which should be below {MAX_RHAT})"
             return Verdict("doubtful", f"{apart}, so each knows a part of the posterior. {MORE}")
