@@ -140,6 +140,19 @@ def linear():
     return BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, prior=GaussianPrior(1.0)), true
 
 
+@pytest.mark.parametrize("metric", ["fisher", "prior", "kronecker"])
+def test_a_walk_without_thrown_chains_is_the_same_to_the_bit(metric, monkeypatch):
+    target, true = linear()
+    walk = replace(WALK, metric=metric, step=1e-4)
+    watched = walk.walk(target, true.repeat(P, 1), seed=0)
+    assert watched.n_returns.tolist() == [0] * P
+    monkeypatch.setattr(Returning, "judge", lambda self, *_, **__: torch.zeros(P, dtype=torch.bool))
+    alone = walk.walk(target, true.repeat(P, 1), seed=0)
+    assert torch.equal(watched.theta, alone.theta)
+    assert torch.equal(watched.draws, alone.draws)
+    assert torch.equal(watched.sigma, alone.sigma)
+
+
 @pytest.mark.parametrize("thrown_at", [3, 11, 30])
 def test_a_walk_with_a_thrown_chain_is_as_good_as_one_without(thrown_at):
     """The chain is thrown between two epochs, where a walk does not see it until the next is over."""

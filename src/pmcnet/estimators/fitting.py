@@ -12,7 +12,7 @@ from pmcnet import ais, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.companion import Companion
-from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, SEARCH_ROWS, Plan
+from pmcnet.estimators.planning import N_SEARCH, N_TRIALS, N_VALIDATED, SEARCH_ROWS, Plan
 from pmcnet.methods import AnnealedMethod, Given, PMCMethod
 from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.hmc import HMCMethod
@@ -264,7 +264,13 @@ class Fitting:
         self.companion.stage("searching the prior's scale on validation rows")
         start = time.monotonic()
         found = tune.validation_prior(
-            training, fit, validation, weight=counts, progress=self._tell_validation, comm=self.comm
+            training,
+            fit,
+            validation,
+            weight=counts,
+            n_trials=N_VALIDATED,
+            progress=self._tell_validation,
+            comm=self.comm,
         )
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
         if not found.bracketed:

@@ -203,13 +203,13 @@ class SGHMC(Trained):
                     n_drawn += 1
             _, noisy = self._height((n_done - 1) / n_steps)
             thrown = returning.judge(level, theta, velocity, searching=not noisy)
-            _replace(draws[:n_drawn], thrown, theta, first=bisect_right(times, (epoch - 1) * n_batches))
+            _put_back(draws[:n_drawn], thrown, theta, first=bisect_right(times, (epoch - 1) * n_batches))
             if validation is not None:
                 watch.judge(theta)
             watch.done({**parts, **returning.parts, "draws": draws[:n_drawn]})
         with torch.no_grad():
             thrown = returning.judge(target.log_likelihood(theta), theta, velocity, searching=False)
-        _replace(draws[:n_drawn], thrown, theta, first=bisect_right(times, (self.n_epochs - 1) * n_batches))
+        _put_back(draws[:n_drawn], thrown, theta, first=bisect_right(times, (self.n_epochs - 1) * n_batches))
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
         return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history), returning.n_returns)
@@ -273,7 +273,7 @@ def reason(n_returns: int) -> str:
     return f"{REASON} Steps were too long {n_returns} times, and the chain went back: use a smaller step."
 
 
-def _replace(draws: Tensor, thrown: Tensor, theta: Tensor, *, first: int) -> None:
+def _put_back(draws: Tensor, thrown: Tensor, theta: Tensor, *, first: int) -> None:
     """In draws (S, P, D) from the first on, made since thrown chains were where they are now, put these places."""
     draws[first:, thrown] = theta[thrown]
 
