@@ -13,10 +13,10 @@ from pathlib import Path
 
 import torch
 
-from pmcnet.experiments import paper
-from pmcnet.experiments.baselines import LABELS, run_baseline
-from pmcnet.experiments.problem import paper_problem
 from pmcnet.methods.grids import N_CHOICES
+from pmcnet.paper import published
+from pmcnet.paper.baselines import LABELS, run_baseline
+from pmcnet.paper.problem import paper_problem
 
 
 def main() -> None:
@@ -42,8 +42,8 @@ def main() -> None:
             )
             own = [run["at_mean"] if method == "bbp" else run for run in runs]
             accuracy = [run["per_draw"]["accuracy"]["mean"] for run in own]
-            published = paper.BASELINES[name].get(method, {}).get("accuracy")
-            bar = None if published is None else published[0] - (published[1] or 0.02)
+            paper = published.BASELINES[name].get(method, {}).get("accuracy")
+            bar = None if paper is None else paper[0] - (paper[1] or 0.02)
             row = {
                 "name": name,
                 "method": method,
@@ -52,7 +52,7 @@ def main() -> None:
                 "averaged_accuracy": statistics.fmean(run["bma"]["accuracy"] for run in runs),
                 "averaged_nll": statistics.fmean(run["bma"]["nll"] for run in runs if run["bma"]["nll"] is not None),
                 "auc": statistics.fmean(run["per_draw"]["auc"]["mean"] for run in own),
-                "paper": published,
+                "paper": paper,
                 "bar": bar,
                 "reached": None if bar is None else statistics.fmean(accuracy) >= bar,
                 "choice": runs[0]["choice"],

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from pmcnet.bnn import BayesianTarget, Categorical, GaussianPrior, ModuleNetwork, ResNet20FRN
-from pmcnet.methods.kronecker import Kronecker
 from pmcnet.methods.sae import prior_scale
+from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 from pmcnet.rng import standard_normal, stream
 
 

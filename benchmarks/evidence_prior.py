@@ -16,7 +16,7 @@ import torch
 
 from pmcnet import ais, metrics, tune
 from pmcnet.bnn import AnnealedPosterior, GaussianPrior, LayerGaussianPrior
-from pmcnet.experiments.problem import paper_problem
+from pmcnet.paper.problem import paper_problem
 
 PRIORS = {"common": GaussianPrior(1.0), "layer": LayerGaussianPrior(1.0)}
 

@@ -20,10 +20,10 @@ import torch
 
 from pmcnet import ais, data, metrics
 from pmcnet.bnn import MLP, Categorical, ParticlePosterior
-from pmcnet.experiments import paper
-from pmcnet.experiments.baselines import made
-from pmcnet.experiments.problem import SIZES, Problem, rows
 from pmcnet.methods import AnnealedMethod
+from pmcnet.paper import published
+from pmcnet.paper.baselines import made
+from pmcnet.paper.problem import SIZES, Problem, rows
 
 N_SEEDS = 2
 SCALINGS = {"training rows": data.standardise, "each part": data.standardise_each}
@@ -98,9 +98,9 @@ def main() -> None:
     summary = []
     for name, scaling in itertools.product(methods, SCALINGS):
         mine = [line for line in lines if (line["method"], line["scaling"]) == (name, scaling)]
-        published = paper.BASELINES["glass"].get(name, {}).get("accuracy")
+        paper = published.BASELINES["glass"].get(name, {}).get("accuracy")
         row = {"method": name, "scaling": scaling, "n_choices": len(mine)}
-        row["bar"] = None if published is None else published[0] - (published[1] or 0.02)
+        row["bar"] = None if paper is None else paper[0] - (paper[1] or 0.02)
         row["by_validation"] = max(mine, key=lambda a: a["validation_accuracy"] - 1e-4 * a["validation_nll"])
         row["by_test"] = max(mine, key=lambda a: a["test_accuracy"])
         summary.append(row)

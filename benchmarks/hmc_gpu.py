@@ -21,7 +21,7 @@ import torch
 
 from light_gpu import ceilings, flops_per_image, points, seconds
 from pmcnet.bnn import BayesianTarget, Categorical, GaussianPrior, LeNet5, ModuleNetwork, ResNet20FRN
-from pmcnet.bnn.arithmetic import Precision
+from pmcnet.bnn.networks.precision import Precision
 
 DEVICE = torch.device("cuda")
 KINDS = {

@@ -15,8 +15,8 @@ import torch
 
 from pmcnet import ais
 from pmcnet.bnn import ParticlePosterior
-from pmcnet.experiments.problem import paper_problem
 from pmcnet.methods import Adam, Restarts
+from pmcnet.paper.problem import paper_problem
 
 N_STEPS = 50
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import torch
 
-from pmcnet.experiments import EXPERIMENTS, deep
-from pmcnet.experiments.deep_settings import Settings
+from pmcnet.paper import EXPERIMENTS, deep
+from pmcnet.paper.deep_settings import Settings
 
 N_STEPS, N_EPOCHS, LIMITS, MEMORY = 2, 5, (2000, 500, 1000), 1 << 29
 

@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from pmcnet import ais
 from pmcnet.ais.evaluation import Evaluation
 from pmcnet.bnn import BayesianTarget, Categorical, LeNet5, ModuleNetwork, ParticlePosterior, Population, ResNet20
-from pmcnet.bnn.layers import n_numbers
-from pmcnet.methods.adam import default_start
+from pmcnet.bnn.networks.layers import n_numbers
+from pmcnet.methods.training.adam import default_start
 from pmcnet.rng import stream
 
 DEVICE = torch.device("cuda")

@@ -22,11 +22,11 @@ import torch
 
 from pmcnet import tune
 from pmcnet.bnn import ParticlePosterior
-from pmcnet.experiments import EXPERIMENTS
-from pmcnet.experiments.baselines import TUNING_SEED, made, posteriors
-from pmcnet.experiments.posterior import made as made_study
-from pmcnet.experiments.scoring import since
-from pmcnet.experiments.study import Settings, Study, said
+from pmcnet.paper import EXPERIMENTS
+from pmcnet.paper.baselines import TUNING_SEED, made, posteriors
+from pmcnet.paper.paper_scores import since
+from pmcnet.paper.posterior import made as made_study
+from pmcnet.paper.study import Settings, Study, said
 
 NAME = "mnist-c-posterior"
 # Where each was at an end of the experiment's range, the range goes on; Langevin steps with labels counted 10 times.

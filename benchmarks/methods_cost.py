@@ -26,10 +26,10 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor, data
 from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.mc_dropout import MCDropout
-from pmcnet.methods.point import AdamMethod
+from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.methods.registry import NAMES
 from pmcnet.methods.sae import SAE
-from pmcnet.methods.sgld import SGLD
+from pmcnet.methods.sgmcmc.sgld import SGLD
 
 ROWS, COLUMNS, HIDDEN, BATCH = 2000, 20, 50, 100
 N_EPOCHS, N_ROUNDS = 10, 5

@@ -20,8 +20,8 @@ import torch
 from numpyro.infer import MCMC, NUTS
 
 from pmcnet.bnn import MLP
-from pmcnet.experiments.problem import Problem, control_problem, paper_problem
 from pmcnet.methods.extras.jax_density import log_density, outputs
+from pmcnet.paper.problem import Problem, control_problem, paper_problem
 
 PRIOR_VARIANCE = {"ionosphere": 6.46, "glass": 0.511, "wine": 30.0, "control": 4.0}
 CONTROL = {"n_train": 400, "seed": 44}

@@ -15,7 +15,7 @@ import torch
 
 from pmcnet import ais
 from pmcnet.bnn import AnnealedPosterior
-from pmcnet.experiments.problem import control_problem, paper_problem
+from pmcnet.paper.problem import control_problem, paper_problem
 
 REFERENCE = Path(__file__).parents[1] / "tests" / "statistical" / "nuts_reference.json"
 

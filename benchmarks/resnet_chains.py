@@ -23,11 +23,11 @@ from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.bnn import ModuleNetwork, at_prior_length
-from pmcnet.experiments import EXPERIMENTS
-from pmcnet.experiments.posterior import made
-from pmcnet.experiments.study import Settings, Study
 from pmcnet.methods.sae import prior_scale
-from pmcnet.methods.training import batches
+from pmcnet.methods.training.loop import batches
+from pmcnet.paper import EXPERIMENTS
+from pmcnet.paper.posterior import made
+from pmcnet.paper.study import Settings, Study
 
 FORGET = 0.998
 LAST = 0.02  # of a cycle's first step

@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from pmcnet import ais
-from pmcnet.ais.temperatures import FixedTemperatures
+from pmcnet.ais.annealed.tempering import FixedTemperatures
 from pmcnet.bnn import MLP, BayesianTarget, Bernoulli, GaussianPrior
 from pmcnet.distributed import joined
 

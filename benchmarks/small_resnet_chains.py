@@ -23,11 +23,11 @@ from torch import Tensor, nn
 
 from pmcnet import data, metrics
 from pmcnet.bnn import BayesianTarget, Categorical, GaussianPrior, ModuleNetwork, at_prior_length
-from pmcnet.bnn.nets import FRNBlock, Normed
+from pmcnet.bnn.networks.architectures import FRNBlock, Normed
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.sae import prior_scale
-from pmcnet.methods.sghmc import SGHMC
-from pmcnet.methods.training_state import TrainingState
+from pmcnet.methods.sgmcmc.sghmc import SGHMC
+from pmcnet.methods.training.state import TrainingState
 
 N_TRAIN, N_OTHERS, VARIANCE = 10_000, 4_000, 0.2
 WATCHED = 40  # epochs, whose temperatures are measured

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "src" / "pmcnet"
 ROWS = [
     {"__main__"},
     {"cli"},
-    {"experiments"},
+    {"paper"},
     {"runs"},
     {"estimators"},
     {"reports"},
@@ -18,7 +18,8 @@ ROWS = [
     {"methods"},
     {"bnn", "distributed"},
     {"ais", "metrics", "data"},
-    {"rng", "typing", "files"},
+    {"io"},
+    {"rng"},
     {"errors"},
 ]
 LEVEL = {room: depth for depth, row in enumerate(ROWS) for room in row}
@@ -32,7 +33,7 @@ CONFINED = {
     "jax": {"methods"},
     "numpyro": {"methods"},
     "laplace": {"methods"},
-    "torch.nn": {"bnn", "methods", "estimators", "experiments"},
+    "torch.nn": {"bnn", "methods", "estimators", "paper"},
 }
 
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -15,7 +15,7 @@ from pmcnet.bnn import (
     LayerGaussianPrior,
     LearnedGaussian,
 )
-from pmcnet.bnn.network import ACTIVATIONS
+from pmcnet.bnn.networks.mlp import ACTIVATIONS
 from pmcnet.errors import InputError
 from pmcnet.rng import stream
 

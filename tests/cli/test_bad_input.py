@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from cli.commands import TINY, classes, done, files, invoke, numbers, refused, written
-from pmcnet.runs import fitting
+from pmcnet.runs import fit as run_fit
 
 
 @pytest.fixture
@@ -262,7 +262,7 @@ def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypa
     def fail(*args, **kwargs):
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr(fitting, when, fail)
+    monkeypatch.setattr(run_fit, when, fail)
     result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run")
     assert result.exit_code == 1
     last = result.stderr.splitlines()[-1]
@@ -279,7 +279,7 @@ def test_too_little_memory_is_said(tables, monkeypatch, error):
     def fail(*args, **kwargs):
         raise error
 
-    monkeypatch.setattr(fitting, "prepare", fail)
+    monkeypatch.setattr(run_fit, "prepare", fail)
     result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY)
     assert result.exit_code == 1
     assert "not enough memory" in result.stderr

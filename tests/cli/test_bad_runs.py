@@ -10,8 +10,8 @@ import pytest
 import tomli_w
 
 from cli.commands import TINY, classes, done, files, refused, written
-from pmcnet.estimators.storage import fingerprint
-from pmcnet.runs import predicting
+from pmcnet.estimators.model_file import fingerprint
+from pmcnet.runs import predict as run_predict
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_unseen_category_is_refused_with_column_value_and_row(predict):
 
 
 def test_unseen_category_in_a_later_piece_has_its_row_in_the_table(predict, monkeypatch):
-    monkeypatch.setattr(predicting, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(run_predict, "CHUNK_ROWS", 7)
     frame = classes()
     frame.loc[26, "city"] = "Paris"
     predict(frame, "'Paris' in row 27")

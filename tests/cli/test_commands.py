@@ -14,7 +14,7 @@ from cli.commands import LIGHT, TINY, classes, done, files, numbers, written
 from pmcnet import __version__
 from pmcnet.cli import main
 from pmcnet.methods import registry
-from pmcnet.runs import predicting
+from pmcnet.runs import predict
 
 RUN_FILES = {
     "config.toml", "model", "model/model.json", "model/tensors.safetensors", "metrics.json", "predictions.csv",
@@ -160,7 +160,7 @@ def test_pieces_are_predicted_as_the_whole(run, tables, request, monkeypatch):
     folder = request.getfixturevalue(run)
     path = tables / ("classes.csv" if run == "classified" else "numbers.csv")
     whole = read(done("predict", folder, path).stdout)
-    monkeypatch.setattr(predicting, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(predict, "CHUNK_ROWS", 7)
     pd.testing.assert_frame_equal(read(done("predict", folder, path).stdout), whole, rtol=1e-4)
 
 

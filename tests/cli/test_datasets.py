@@ -5,9 +5,9 @@ import json
 
 from cli.commands import done, refused
 from pmcnet import data
-from pmcnet.data import fetching
-from pmcnet.data.fetching import Download
-from pmcnet.data.intact import Published
+from pmcnet.data.datasets import downloads
+from pmcnet.data.datasets.downloads import Download
+from pmcnet.data.readers.checksums import Published
 
 
 def test_datasets_are_listed():
@@ -29,7 +29,7 @@ def test_datasets_are_fetched_when_asked(tmp_path, monkeypatch):
     source = tmp_path / "source.zip"
     source.write_bytes(b"zip")
     item = Download("naval/naval.zip", source.as_uri(), Published("naval", hashlib.md5(b"zip").hexdigest()))
-    monkeypatch.setattr(fetching, "DOWNLOADS", {"naval": (item,)})
+    monkeypatch.setattr(downloads, "DOWNLOADS", {"naval": (item,)})
     monkeypatch.setenv("PMCNET_DATA", str(tmp_path / "folder"))
     result = done("datasets", "--fetch", "naval")
     assert result.stdout.strip() == str(tmp_path / "folder" / "naval" / "naval.zip")

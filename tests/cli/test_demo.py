@@ -8,7 +8,7 @@ from cli.commands import done, refused
 from pmcnet.errors import InputError
 from pmcnet.methods.grids import GRIDS
 from pmcnet.reports import page
-from pmcnet.runs import comparing
+from pmcnet.runs import compare
 
 QUICK = {name: ({"n_epochs": 2, "prior_std": 1.0},) for name in ("adam-map", "adam-mle")}
 
@@ -16,7 +16,7 @@ QUICK = {name: ({"n_epochs": 2, "prior_std": 1.0},) for name in ("adam-map", "ad
 @pytest.fixture
 def asked(monkeypatch, tmp_path):
     """What the demo asks for; it gets two networks that were hardly trained."""
-    real, given = comparing.compare_runs, []
+    real, given = compare.compare_runs, []
 
     def quick(settings, methods, out, *, shown):
         given.append((settings, methods, out))
@@ -25,8 +25,8 @@ def asked(monkeypatch, tmp_path):
 
     for name, choices in QUICK.items():
         monkeypatch.setitem(GRIDS, name, choices)
-    monkeypatch.setattr(comparing, "compare_runs", quick)
-    monkeypatch.setattr(comparing, "write_report", lambda record, path: path)
+    monkeypatch.setattr(compare, "compare_runs", quick)
+    monkeypatch.setattr(compare, "write_report", lambda record, path: path)
     monkeypatch.setattr(page, "write_report", lambda record, path: path.write_text("<html>"))
     monkeypatch.chdir(tmp_path)
     return given
@@ -50,7 +50,7 @@ def test_demo_never_writes_over_an_earlier_one(monkeypatch, tmp_path):
         asked.append(out)
         raise InputError("enough.")
 
-    monkeypatch.setattr(comparing, "compare_runs", enough)
+    monkeypatch.setattr(compare, "compare_runs", enough)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs" / "demo").mkdir(parents=True)
     (tmp_path / "runs" / "demo" / "mine").write_text("mine")

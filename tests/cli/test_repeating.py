@@ -9,7 +9,8 @@ import torch
 from safetensors.torch import load_file
 
 from cli.commands import LIGHT, TINY, classes, done, files, invoke, numbers, written
-from pmcnet.runs.companion import RunCompanion
+from pmcnet.runs import fit
+from pmcnet.runs.run_observer import RunCompanion
 
 pytestmark = pytest.mark.usefixtures("no_page")
 
@@ -126,14 +127,13 @@ def test_run_interrupted_before_sampling_is_resumed_from_the_beginning(classifie
 
 
 def test_run_interrupted_while_scoring_is_resumed(classified, tables, tmp_path, monkeypatch):
-    from pmcnet.runs import fitting
 
     def press(*args, **kwargs):
         raise KeyboardInterrupt
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "score", press)
+        patch.setattr(fit, "score", press)
         result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", out)
     assert result.exit_code == 130
     assert f"go on with: pmcnet resume {out}" in result.stderr
@@ -142,12 +142,11 @@ def test_run_interrupted_while_scoring_is_resumed(classified, tables, tmp_path, 
 
 
 def test_interruption_before_anything_was_written_leaves_nothing(tables, tmp_path, monkeypatch):
-    from pmcnet.runs import fitting
 
     def press(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(fitting, "prepare", press)
+    monkeypatch.setattr(fit, "prepare", press)
     result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run")
     assert result.exit_code == 130
     assert result.stderr == "Error: interrupted.\n"

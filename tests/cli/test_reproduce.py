@@ -6,10 +6,10 @@ from importlib import import_module
 import pytest
 from click.testing import CliRunner
 
-from experiments import small
-from pmcnet import __version__, experiments
+from paper import small
+from pmcnet import __version__, paper
 from pmcnet.cli import main
-from pmcnet.experiments import deep_problems
+from pmcnet.paper import deep_problems
 from pmcnet.runs.lock import locked
 
 
@@ -23,9 +23,9 @@ def test_version_is_the_packages():
 
 def test_reproduce_lists_what_there_is():
     output = invoke("reproduce", "--list").output
-    for name in experiments.EXPERIMENTS:
+    for name in paper.EXPERIMENTS:
         assert name in output
-    assert {"protein", "naval", "mnist-c", "svhn-g", "cifar10"} <= experiments.EXPERIMENTS.keys()
+    assert {"protein", "naval", "mnist-c", "svhn-g", "cifar10"} <= paper.EXPERIMENTS.keys()
     assert invoke("reproduce").output == output
 
 
@@ -149,7 +149,7 @@ def test_quick_run_is_not_in_the_way_of_a_full_one(little, tmp_path):
 
 
 def test_fresh_spares_experiments_whose_names_begin_alike(little, monkeypatch, tmp_path):
-    monkeypatch.setattr(experiments, "reproduce", lambda name, **_: {"figures": {}, "table": {"title": name}})
+    monkeypatch.setattr(paper, "reproduce", lambda name, **_: {"figures": {}, "table": {"title": name}})
     monkeypatch.setattr(import_module("pmcnet.cli.reproduce"), "_show", lambda record: None)
     folder = tmp_path / "checkpoints"
     folder.mkdir()

@@ -8,7 +8,7 @@ import pytest
 
 from cli.commands import TINY, classes, done
 from pmcnet import data
-from pmcnet.data.spreadsheets import unguarded
+from pmcnet.data.csv_injection import unguarded
 
 SIGNS = tuple("=+-@\t\r")
 

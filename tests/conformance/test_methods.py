@@ -7,7 +7,7 @@ import torch
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP, BayesianTarget, Categorical, ModuleNetwork
 from pmcnet.errors import InputError
-from pmcnet.methods.extras.library import LIBRARIES, installed
+from pmcnet.methods.extras.requirements import LIBRARIES, installed
 from pmcnet.methods.registry import EXTRAS, NAMES, TRAINED, options
 
 PMC = {"n_proposals": 3, "n_draws": 8, "n_steps": 2, "n_epochs": 3}

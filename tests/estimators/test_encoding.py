@@ -11,7 +11,7 @@ import pytest
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import MAX_COLUMNS, Columns
 from pmcnet.estimators.encoding import ImageEncoder, TableEncoder, encoder_from
-from pmcnet.estimators.rows import merged
+from pmcnet.estimators.training_rows import merged
 
 
 def fitted(frame, scaling="columns", weight=None):

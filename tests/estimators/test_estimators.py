@@ -18,7 +18,7 @@ from torch import nn
 from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError
-from pmcnet.estimators.companion import Companion
+from pmcnet.estimators.observer import Companion
 from pmcnet.tune import Search
 
 

@@ -28,9 +28,9 @@ from safetensors.torch import load_file
 from pmcnet.cli import main
 from pmcnet.methods.checkpoint import load_checkpoint
 from pmcnet.methods.registry import NAMES
-from pmcnet.methods.training_state import TrainingState
+from pmcnet.methods.training.state import TrainingState
 from pmcnet.reports import page
-from pmcnet.runs.companion import VARIABLE
+from pmcnet.runs.run_observer import VARIABLE
 
 SECONDS_BETWEEN_CHECKPOINTS = 0.03
 DATA = ("fit", "wine", "--hidden", "4", "--device", "cpu", "--passes", "10", "--seed", "1")

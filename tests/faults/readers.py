@@ -24,11 +24,11 @@ from faults.mutations import ODD, mutated_bytes, mutated_data, mutated_header, m
 from pmcnet import PMCNetClassifier, PMCNetRegressor, ais, data
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
-from pmcnet.estimators.storage import fingerprint
-from pmcnet.files.tensors import DTYPES
+from pmcnet.estimators.model_file import fingerprint
+from pmcnet.io.tensors import DTYPES
 from pmcnet.reports.page import render
+from pmcnet.runs.config import RunSettings, config_text, read_config
 from pmcnet.runs.folder import read_json
-from pmcnet.runs.settings import RunSettings, config_text, read_config
 
 QUICK: dict[str, Any] = {
     "hidden_layer_sizes": (2,),

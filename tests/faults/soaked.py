@@ -20,11 +20,11 @@ from faults.finite import LEVELS
 from pmcnet import PMCNetClassifier, PMCNetRegressor, ais, data, metrics
 from pmcnet.ais import analytic
 from pmcnet.errors import InputError, PMCNetError
-from pmcnet.estimators.showing import Shown
-from pmcnet.runs.evaluating import evaluate_file
-from pmcnet.runs.fitting import fit_run
+from pmcnet.estimators.progress_display import Shown
+from pmcnet.runs.config import RunSettings
+from pmcnet.runs.evaluate import evaluate_file
+from pmcnet.runs.fit import fit_run
 from pmcnet.runs.folder import RunFolder
-from pmcnet.runs.settings import RunSettings
 
 PMC = {"n_proposals": 4, "n_draws": 10, "n_steps": 3, "n_epochs": 5}
 METHODS: Mapping[str, Mapping[str, Any]] = {

@@ -16,7 +16,7 @@ from torch import nn
 from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import ModelFileError
-from pmcnet.estimators.storage import fingerprint
+from pmcnet.estimators.model_file import fingerprint
 
 SECRET = "/etc/passwd"
 

@@ -20,12 +20,12 @@ from pmcnet.bnn import (
     ParticlePosterior,
     Population,
 )
-from pmcnet.bnn.mixture import mixture_quantile, standard_quantiles
+from pmcnet.bnn.likelihoods.mixture_quantiles import mixture_quantile, standard_quantiles
 from pmcnet.errors import DegenerateWeightsError, DivergedError, InputError, TargetError
 from pmcnet.methods import AnnealedMethod, PMCMethod
 from pmcnet.methods.registry import TRAINED
-from pmcnet.methods.starts import Given, Jitter
-from pmcnet.tune.validation import validation_prior
+from pmcnet.methods.training.starts import Given, Jitter
+from pmcnet.tune.validation_search import validation_prior
 
 DTYPES = [torch.float32, torch.float64]
 NONE = torch.zeros(1, 0)

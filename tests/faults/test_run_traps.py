@@ -8,8 +8,8 @@ import pytest
 
 from pmcnet.ais import StepRecord
 from pmcnet.errors import InputError
+from pmcnet.runs.config import RunSettings, read_config
 from pmcnet.runs.folder import RunFolder, first_lines, read_json, write_text
-from pmcnet.runs.settings import RunSettings, read_config
 
 
 def _lines(path):

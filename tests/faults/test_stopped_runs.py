@@ -14,14 +14,14 @@ import torch
 from safetensors.torch import load_file
 
 from cli.commands import classes, done, files, invoke, refused, written
-from pmcnet.files import writing
+from pmcnet.io import atomic
 from pmcnet.methods.checkpoint import load_checkpoint
 from pmcnet.methods.registry import NAMES
-from pmcnet.methods.training_state import TrainingState
+from pmcnet.methods.training.state import TrainingState
 from pmcnet.reports import page
-from pmcnet.runs import fitting
-from pmcnet.runs.companion import VARIABLE, RunCompanion
+from pmcnet.runs import fit as run_fit
 from pmcnet.runs.lock import locked
+from pmcnet.runs.run_observer import VARIABLE, RunCompanion
 
 PMC = ("n_proposals=4", "n_draws=5", "n_steps=4", "n_epochs=6")
 OPTIONS = {
@@ -213,7 +213,7 @@ def test_run_killed_while_its_history_is_cut_is_resumed(table, whole, tmp_path, 
         after(patch, "annealed", 3, press(signal.SIGINT))
         invoke(*fit(table, "annealed", out))
     with monkeypatch.context() as patch:
-        patch.setattr(fitting, "write_text", die)
+        patch.setattr(run_fit, "write_text", die)
         assert invoke("resume", out).exit_code == 9
     done("resume", out)
     assert_same(out, whole("annealed"))
@@ -273,7 +273,7 @@ def test_disk_that_takes_no_more_leaves_a_run_to_go_on_with(number, method, tabl
         def full(place):
             raise OSError(number, os.strerror(number))
 
-        patch.setattr(writing.os, "fsync", full)
+        patch.setattr(atomic.os, "fsync", full)
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
@@ -289,7 +289,7 @@ def test_disk_that_is_full_from_the_beginning_leaves_nothing(table, tmp_path, mo
     def full(place):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(writing.os, "fsync", full)
+    monkeypatch.setattr(atomic.os, "fsync", full)
     failed(invoke(*fit(table, "bbp", tmp_path / "run")), "No space left", "fit again")
     assert files(tmp_path) == set()
 

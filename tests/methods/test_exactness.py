@@ -6,9 +6,9 @@ import torch
 from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.mc_dropout import MCDropout
-from pmcnet.methods.point import AdamMethod
+from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.methods.sae import SAE
-from pmcnet.methods.sgld import SGLD
+from pmcnet.methods.sgmcmc.sgld import SGLD
 from pmcnet.rng import stream
 
 SIGMA, TAU, N = 0.5, 1.0, 40

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pmcnet.methods.extras import library
+from pmcnet.methods.extras import requirements
 from pmcnet.methods.grids import GRIDS, N_CHOICES, parts
 from pmcnet.methods.registry import EXTRAS, TRAINED, options
 
@@ -20,7 +20,7 @@ def test_every_method_gets_the_same_number_of_different_choices(name):
 
 @pytest.mark.parametrize("name", GRIDS)
 def test_choices_are_settings_of_the_method(name, monkeypatch):
-    monkeypatch.setattr(library, "find_spec", lambda module: True)
+    monkeypatch.setattr(requirements, "find_spec", lambda module: True)
     for choice in GRIDS[name]:
         own, prior_std = parts(choice)
         method = options(name, own, 100)

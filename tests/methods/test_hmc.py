@@ -9,12 +9,12 @@ import torch
 from pmcnet import ais
 from pmcnet.bnn import MLP, BayesianTarget, Categorical, Gaussian, GaussianPrior, LeNet5, ModuleNetwork
 from pmcnet.errors import DivergedError, InputError
-from pmcnet.experiments.problem import paper_problem
 from pmcnet.methods import Adam, Restarts
+from pmcnet.methods.energy_precision import MOST_ERROR, decisive
 from pmcnet.methods.hmc import HMCMethod
-from pmcnet.methods.rounding import MOST_ERROR, decisive
-from pmcnet.methods.sghmc import SGHMC
-from pmcnet.methods.training_state import TrainingState, load_training, save_training
+from pmcnet.methods.sgmcmc.sghmc import SGHMC
+from pmcnet.methods.training.state import TrainingState, load_training, save_training
+from pmcnet.paper.problem import paper_problem
 
 REFERENCE = Path(__file__).parents[1] / "statistical" / "nuts_reference.json"
 START = Restarts(Adam(objective="map", n_epochs=60, batch_size=32, learning_rate=1e-2))

@@ -7,8 +7,8 @@ import pytest
 
 from pmcnet.errors import InputError
 from pmcnet.reports.comparison import comparison, milliseconds
-from pmcnet.reports.rivals import style_of
-from pmcnet.reports.violins import common_axis
+from pmcnet.reports.figures.roc_methods import style_of
+from pmcnet.reports.figures.violins import common_axis
 from reports import records
 
 KINDS = {

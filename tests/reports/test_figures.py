@@ -7,8 +7,8 @@ from matplotlib.image import imread as read_png
 
 from pmcnet.errors import InputError
 from pmcnet.reports import figures
-from pmcnet.reports.confusion import cell_text, shares
-from pmcnet.reports.histograms import beta_by_moments
+from pmcnet.reports.figures.confusion import cell_text, shares
+from pmcnet.reports.figures.histograms import beta_by_moments
 
 GLASS = ["building float", "building other", "vehicle", "containers", "tableware", "headlamps"]
 PNG = b"\x89PNG"

@@ -4,9 +4,9 @@ from html.parser import HTMLParser
 import pytest
 
 from pmcnet.errors import InputError
-from pmcnet.reports import page, pictures
-from pmcnet.reports.checks import finite
-from pmcnet.reports.markup import Markup, count, number, setting, share, tag
+from pmcnet.reports import figure_sections, page
+from pmcnet.reports.figures.arrays import finite
+from pmcnet.reports.html import Markup, count, number, setting, share, tag
 from pmcnet.reports.page import render, write_report
 from pmcnet.reports.record import real
 from reports import records
@@ -321,21 +321,21 @@ def test_counts_shares_and_settings_are_readable():
 
 def test_many_intervals_are_counted_and_some_of_them_drawn():
     rows = [{"y": i, "mean": i, "low": i - 1, "high": i + 1 if i % 10 else i - 0.5} for i in range(1000)]
-    section = pictures.scatter({"scatter": rows, "scatter_coverage": 0.9})
+    section = figure_sections.scatter({"scatter": rows, "scatter_coverage": 0.9})
     assert "900 of 1,000 intervals of level 90 % contain the observed value" in section.body
     assert "400 of the rows are drawn." in section.body
 
 
 def test_course_of_nothing_known_is_left_out():
-    assert pictures.history({"history": [{"strange": 1}, {"strange": 2}]}) is None
-    assert pictures.history({"history": []}) is None
+    assert figure_sections.history({"history": [{"strange": 1}, {"strange": 2}]}) is None
+    assert figure_sections.history({"history": []}) is None
 
 
 @pytest.mark.parametrize("value", [1e308, -1.7e308, 10**299])
 def test_history_leaves_out_what_no_axis_can_hold(value):
     steps = [{"step": i, "ess": 10.0, "log_evidence": (-1) ** i * value} for i in range(3)]
     steps.append({"step": value, "ess": 10.0, "log_evidence": -3.0})
-    body = pictures.history({"history": steps}).body
+    body = figure_sections.history({"history": steps}).body
     shown = abs(value) <= 1e300
     assert ("e+299" in body) == shown
     assert "log Z" in body or "evidence" in body
@@ -344,7 +344,7 @@ def test_history_leaves_out_what_no_axis_can_hold(value):
 def test_intervals_that_no_axis_can_hold_are_refused():
     rows = [{"y": 1.0, "mean": 1.0, "low": -1e308, "high": 1e308}]
     with pytest.raises(InputError, match=r"scatter low must be finite, at most 1e\+300; 1 of 1 values are not"):
-        pictures.scatter({"scatter": rows})
+        figure_sections.scatter({"scatter": rows})
 
 
 def test_arithmetic_that_fails_is_told_as_a_record_that_cannot_be_read(monkeypatch):

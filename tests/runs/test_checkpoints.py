@@ -9,9 +9,9 @@ import torch
 
 from pmcnet import ais
 from pmcnet.errors import InputError
-from pmcnet.methods.training_state import TrainingState
+from pmcnet.methods.training.state import TrainingState
 from pmcnet.runs.checkpoints import Checkpoints
-from pmcnet.runs.companion import VARIABLE, seconds_between_checkpoints
+from pmcnet.runs.run_observer import VARIABLE, seconds_between_checkpoints
 
 CPU = torch.device("cpu")
 PROBLEM = {"data": "abc", "hidden": [16], "prior_std": 1.0, "method_options": {"n_steps": 3}}

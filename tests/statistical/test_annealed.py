@@ -11,7 +11,7 @@ import torch
 from pmcnet import ais
 from pmcnet.ais import analytic
 from pmcnet.bnn import AnnealedPosterior
-from pmcnet.experiments.problem import control_problem, paper_problem
+from pmcnet.paper.problem import control_problem, paper_problem
 
 REFERENCE = json.loads((Path(__file__).parent / "nuts_reference.json").read_text())
 EVIDENCE = {"ionosphere": -65.7, "glass": -143.1}

@@ -7,32 +7,32 @@ result = ais.AnnealedPMC(n_particles=1000).run(ais.Bridge(target, proposals), se
 """
 
 from pmcnet.ais import analytic
-from pmcnet.ais.annealed_result import AnnealedRecord, AnnealedResult
-from pmcnet.ais.annealing import AnnealedInfo, AnnealedPMC, AnnealedState
-from pmcnet.ais.bridge import Bridge
-from pmcnet.ais.chain_result import ChainRecord, ChainResult
-from pmcnet.ais.chains import ChainState, HMCPopulation
+from pmcnet.ais.annealed.algorithm import AnnealedInfo, AnnealedPMC, AnnealedState
+from pmcnet.ais.annealed.bridge import Bridge
+from pmcnet.ais.annealed.forecast import Forecast, forecast
+from pmcnet.ais.annealed.result import AnnealedRecord, AnnealedResult
+from pmcnet.ais.annealed.selection import Multinomial, Residual, Selection, Stratified, Systematic
+from pmcnet.ais.annealed.tempering import AdaptiveTemperatures, FixedTemperatures, Temperatures
 from pmcnet.ais.checkpoint import State, load_state, save_state
 from pmcnet.ais.comm import SERIAL, Communicator, Serial
-from pmcnet.ais.cost import Forecast, forecast
 from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
-from pmcnet.ais.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
-from pmcnet.ais.moves import HMC, MALA, Move
+from pmcnet.ais.hmc.chains import ChainState, HMCPopulation
+from pmcnet.ais.hmc.kernel import HMC, MALA, Move
+from pmcnet.ais.hmc.preconditioners import Geometric, Preconditioner, Score, Spread
+from pmcnet.ais.hmc.result import ChainRecord, ChainResult
 from pmcnet.ais.path import Arithmetic, Path, Tempered
-from pmcnet.ais.pmc import PMC, PMCInfo, PMCState
-from pmcnet.ais.preconditioners import Geometric, Preconditioner, Score, Spread
-from pmcnet.ais.proposals import Proposals
-from pmcnet.ais.resampling import Alternating, Global, Local, Resampling
-from pmcnet.ais.run import Result, StepRecord, run
+from pmcnet.ais.pmc.algorithm import PMC, PMCInfo, PMCState
+from pmcnet.ais.pmc.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
+from pmcnet.ais.pmc.proposals import Proposals
+from pmcnet.ais.pmc.resampling import Alternating, Global, Local, Resampling
+from pmcnet.ais.pmc.scale_steps import FixedScale, InverseHessian, RobustCovariance, ScaleStep
+from pmcnet.ais.pmc.schedules import Constant, Harmonic, LinearDecay, Schedule
+from pmcnet.ais.pmc.variants import VARIANTS, covfree, dm_pmc, gradfree, pmcnet, pmcnet_light, sl_pmc
+from pmcnet.ais.pmc.weighting import DeterministicMixture, OwnProposal, Weighting
+from pmcnet.ais.sampler import Result, StepRecord, run
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.scale import Diagonal, Full, Scale
-from pmcnet.ais.scale_steps import FixedScale, InverseHessian, RobustCovariance, ScaleStep
-from pmcnet.ais.schedules import Constant, Harmonic, LinearDecay, Schedule
-from pmcnet.ais.selection import Multinomial, Residual, Selection, Stratified, Systematic
 from pmcnet.ais.target import FunctionTarget, Target, ValueAndScore
-from pmcnet.ais.temperatures import AdaptiveTemperatures, FixedTemperatures, Temperatures
-from pmcnet.ais.variants import VARIANTS, covfree, dm_pmc, gradfree, pmcnet, pmcnet_light, sl_pmc
-from pmcnet.ais.weighting import DeterministicMixture, OwnProposal, Weighting
 
 __all__ = [
     "HMC",

@@ -14,18 +14,18 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pmcnet.ais.annealing import AnnealedState
-from pmcnet.ais.chains import ChainState
-from pmcnet.ais.checked_state import check_state
-from pmcnet.ais.mixing import Tuning
+from pmcnet.ais.annealed.algorithm import AnnealedState
+from pmcnet.ais.hmc.adaptation import Tuning
+from pmcnet.ais.hmc.chains import ChainState
 from pmcnet.ais.path import Arithmetic, Points
-from pmcnet.ais.pmc import PMCState
-from pmcnet.ais.proposals import Proposals
+from pmcnet.ais.pmc.algorithm import PMCState
+from pmcnet.ais.pmc.proposals import Proposals
 from pmcnet.ais.scale import Diagonal, Full
+from pmcnet.ais.state_checks import check_state
 from pmcnet.errors import InputError
-from pmcnet.files.reading import parse_json, read_file, told
-from pmcnet.files.tensors import parse_tensors
-from pmcnet.files.writing import write_whole
+from pmcnet.io.atomic import write_whole
+from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.tensors import parse_tensors
 
 State = AnnealedState | PMCState | ChainState
 

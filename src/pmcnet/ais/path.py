@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from pmcnet.ais.cuda_graph import Recorded
 from pmcnet.ais.evaluation import shaped
-from pmcnet.ais.recorded import Recorded
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
 from pmcnet.ais.tiling import tile_bytes
 from pmcnet.errors import InputError, TargetError

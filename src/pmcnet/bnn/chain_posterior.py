@@ -6,7 +6,7 @@ from typing import Self
 
 from torch import Tensor
 
-from pmcnet.ais.chain_result import ChainResult
+from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.posterior import Population
 from pmcnet.bnn.target import BayesianTarget

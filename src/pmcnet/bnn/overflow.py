@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from pmcnet.bnn.likelihoods import Regression
+from pmcnet.bnn.likelihoods.gaussian import Regression
 from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import DivergedError, InputError
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import torch
 from torch import Tensor
 
-from pmcnet.ais.annealed_result import AnnealedResult
+from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.diagnostics import Status, Verdict
 from pmcnet.ais.samples import Judged, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
-from pmcnet.bnn.likelihoods import Likelihood, Regression
-from pmcnet.bnn.mixture import mixture_quantile, standard_quantiles
-from pmcnet.bnn.network import Network
+from pmcnet.bnn.likelihoods.gaussian import Likelihood, Regression
+from pmcnet.bnn.likelihoods.mixture_quantiles import mixture_quantile, standard_quantiles
+from pmcnet.bnn.networks.mlp import Network
 from pmcnet.bnn.overflow import refuse_diverged, refuse_overflow
 from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import InputError
@@ -85,8 +85,8 @@ class ParticlePosterior(Judged):
         )
 
     def to_arviz(self, n: int | None = None, seed: int = 0) -> "DataTree":
-        """Equally weighted draws for ArviZ, one variable per tensor of the network; see `pmcnet.bnn.export`."""
-        from pmcnet.bnn.export import to_arviz
+        """Equally weighted draws for ArviZ, one variable per tensor of the network; see `pmcnet.bnn.arviz_export`."""
+        from pmcnet.bnn.arviz_export import to_arviz
 
         return to_arviz(self, n, seed)
 

@@ -10,9 +10,9 @@ from torch import Tensor
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.ais.tiling import even_size
 from pmcnet.bnn.augmentation import Augmentation
-from pmcnet.bnn.likelihoods import Likelihood
-from pmcnet.bnn.network import MLP, Network
-from pmcnet.bnn.priors import GaussianPrior, Prior
+from pmcnet.bnn.likelihoods.gaussian import Likelihood
+from pmcnet.bnn.networks.mlp import MLP, Network
+from pmcnet.bnn.priors.independent import GaussianPrior, Prior
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 

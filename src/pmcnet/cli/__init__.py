@@ -9,7 +9,7 @@ from pmcnet.cli.datasets import datasets
 from pmcnet.cli.demo import demo
 from pmcnet.cli.diagnose import diagnose
 from pmcnet.cli.evaluate import evaluate
-from pmcnet.cli.failing import Commands
+from pmcnet.cli.failures import Commands
 from pmcnet.cli.fit import fit
 from pmcnet.cli.predict import predict
 from pmcnet.cli.report import report

@@ -30,10 +30,10 @@ def compare(data: str, methods: str, tune: Any, out: Path | None, as_json: bool,
     The methods are those of fit, and laplace and nuts where their libraries are installed.
     """
     from pmcnet.cli.fit import plain_settings
-    from pmcnet.estimators.showing import Shown
-    from pmcnet.runs.comparing import compare_runs, method_names
+    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.runs.compare import compare_runs, method_names
+    from pmcnet.runs.config import RunSettings
     from pmcnet.runs.folder import RunFolder
-    from pmcnet.runs.settings import RunSettings
 
     names = method_names(methods)
     settings = RunSettings.of(plain_settings(given | {"data": data}))
@@ -45,7 +45,7 @@ def compare(data: str, methods: str, tune: Any, out: Path | None, as_json: bool,
 
 def show_comparison(compared: Any, as_json: bool) -> None:
     """One row per method."""
-    from pmcnet.cli.showing import number, print_json, print_table
+    from pmcnet.cli.output import number, print_json, print_table
 
     if as_json:
         print_json(compared.entries)
@@ -71,7 +71,7 @@ def show_comparison(compared: Any, as_json: bool) -> None:
 
 def _chosen(entry: dict[str, Any]) -> str:
     """The settings of a method and how they were chosen."""
-    from pmcnet.runs.tuning import described
+    from pmcnet.runs.settings_search import described
 
     n_trials = len(entry["trials"])
     how = f"the best of {n_trials} by {entry['chosen_by']}" if n_trials else "as given"
@@ -79,7 +79,7 @@ def _chosen(entry: dict[str, Any]) -> str:
 
 
 def _cell(entry: dict[str, Any], name: str) -> str:
-    from pmcnet.cli.showing import number
+    from pmcnet.cli.output import number
 
     mark = "*" if name in entry.get("best", ()) else ""
     draw = entry.get("per_draw", {}).get(name)

@@ -17,7 +17,7 @@ def datasets(fetched: str | None, as_json: bool) -> None:
     Tables come with the package or lie in the data folder, images lie there always: $PMCNET_DATA, else ~/.cache/pmcnet.
     """
     from pmcnet import data
-    from pmcnet.cli.showing import print_json, print_table
+    from pmcnet.cli.output import print_json, print_table
 
     if fetched is not None:
         for path in data.fetch(fetched, say=_say):

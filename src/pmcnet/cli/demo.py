@@ -15,10 +15,10 @@ def demo(out: Path | None, seed: int) -> None:
     a minute on two cores, and writes a report.
     """
     from pmcnet.cli.compare import show_comparison
-    from pmcnet.estimators.showing import Shown
-    from pmcnet.runs.comparing import compare_runs
+    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.runs.compare import compare_runs
+    from pmcnet.runs.config import RunSettings
     from pmcnet.runs.folder import RunFolder
-    from pmcnet.runs.settings import RunSettings
 
     settings = RunSettings(data="ionosphere", hidden=(5,), seed=seed)
     with Shown() as shown:

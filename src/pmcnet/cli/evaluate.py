@@ -15,9 +15,9 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def evaluate(run: Path, data: str, target: str | None, n_passes: int, seed: int, device: str, as_json: bool) -> None:
     """Metrics of the model of RUN on DATA, with credible intervals over its draws."""
-    from pmcnet.cli.opening import load_model
-    from pmcnet.cli.showing import print_json, print_metrics, print_verdict
-    from pmcnet.runs.evaluating import evaluate_file
+    from pmcnet.cli.output import print_json, print_metrics, print_verdict
+    from pmcnet.cli.run_model import load_model
+    from pmcnet.runs.evaluate import evaluate_file
 
     record = evaluate_file(load_model(run, device), run, data, target=target, n_passes=n_passes, seed=seed)
     if as_json:

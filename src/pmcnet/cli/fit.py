@@ -59,11 +59,11 @@ def fit(
     `pmcnet fit --config` repeats the run exactly.
     """
     from pmcnet.distributed import joined
-    from pmcnet.estimators.planning import resolve_device
-    from pmcnet.estimators.showing import Shown
-    from pmcnet.runs.fitting import fit_run, resume_run
-    from pmcnet.runs.settings import RunSettings, read_config
-    from pmcnet.runs.sharing import begun_before, follow
+    from pmcnet.estimators.plan import resolve_device
+    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.runs.config import RunSettings, read_config
+    from pmcnet.runs.fit import fit_run, resume_run
+    from pmcnet.runs.processes import begun_before, follow
 
     base = read_config(config) if config else {}
     provenance = base.pop("provenance", {})
@@ -99,7 +99,7 @@ def _free_place(data: str) -> Path:
 
 def show(finished: Any, as_json: bool) -> None:
     """What a finished run prints."""
-    from pmcnet.cli.showing import print_json, print_metrics, print_verdict
+    from pmcnet.cli.output import print_json, print_metrics, print_verdict
 
     if as_json:
         print_json(finished.metrics)

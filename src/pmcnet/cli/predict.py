@@ -19,9 +19,9 @@ def predict(run: Path, data: str, out: Path | None, coverage: float, n_passes: i
     networks disagree) and aleatoric (the data overlap): entropies in nats for classes, variances for regression.
     Columns may come in any order; those that the model does not know are kept as they are.
     """
-    from pmcnet.cli.opening import load_model
+    from pmcnet.cli.run_model import load_model
     from pmcnet.errors import InputError
-    from pmcnet.runs.predicting import predict_file
+    from pmcnet.runs.predict import predict_file
 
     if not 0 < coverage < 1:
         raise InputError(f"--coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")

@@ -58,10 +58,10 @@ def reproduce(
     large experiments keep checkpoints in OUT/checkpoints: one that was interrupted goes on when the command is
     repeated.
     """
-    from pmcnet import experiments
+    from pmcnet import paper
     from pmcnet.cli.fit import number_or_text
     from pmcnet.errors import RunInterrupted
-    from pmcnet.estimators.planning import seconds_of
+    from pmcnet.estimators.plan import seconds_of
 
     options: dict[str, Any] = {
         "--seeds": n_seeds,
@@ -75,23 +75,23 @@ def reproduce(
     if name is None and not listing and (given or join or quick):
         raise click.UsageError("say which: NAME is missing; --list tells what there is.")
     if listing or name is None:
-        for key, experiment in experiments.EXPERIMENTS.items():
+        for key, experiment in paper.EXPERIMENTS.items():
             click.echo(f"{key:18} {experiment.description}")
         return
     folder = out / "checkpoints" / "quick" if quick else out / "checkpoints"
     if join:
         _check_join(given, join, out)
         kept = [each / folder.relative_to(out) for each in join]
-        _finish(experiments.join(name, kept, device=device, say=_say, folder=out), name, out)
+        _finish(paper.join(name, kept, device=device, say=_say, folder=out), name, out)
         return
     seconds = seconds_of(number_or_text(budget)) if budget is not None else None
-    experiments.device_of(device)
-    with _held(name, folder) if experiments.named(name).keeps else nullcontext():
+    paper.device_of(device)
+    with _held(name, folder) if paper.named(name).keeps else nullcontext():
         if start is not None:
             _check_start(start, _kept(name, folder), fresh)
         _resume(name, folder, fresh)
         try:
-            record = experiments.reproduce(
+            record = paper.reproduce(
                 name,
                 quick=quick,
                 device=device,
@@ -151,7 +151,7 @@ def _say(line: str) -> None:
 
 def _kept(name: str, folder: Path) -> list[Path]:
     """The checkpoints of one experiment, without those of others whose names begin with its."""
-    from pmcnet.experiments import EXPERIMENTS
+    from pmcnet.paper import EXPERIMENTS
 
     others = tuple(f"{other}-" for other in EXPERIMENTS if other.startswith(f"{name}-"))
     return sorted(file for file in folder.glob(f"{name}-*") if not file.name.startswith(others))
@@ -183,7 +183,7 @@ def _show(record: dict[str, Any]) -> None:
 
 def _show_timing(timing: list[dict[str, Any]], device: str) -> None:
     """Seconds of fitting and milliseconds of predicting, beside the paper's where it tells them."""
-    from pmcnet.cli.showing import number, print_table
+    from pmcnet.cli.output import number, print_table
 
     header = ["method", "fit s", "ms per test row"]
     rows = [[row["method"], number(row["fit_seconds"]), number(row["milliseconds_per_row"])] for row in timing]
@@ -199,7 +199,7 @@ def _show_timing(timing: list[dict[str, Any]], device: str) -> None:
 def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
     import json
 
-    from pmcnet.files.writing import write_whole
+    from pmcnet.io.atomic import write_whole
     from pmcnet.reports import figures
 
     out.mkdir(parents=True, exist_ok=True)

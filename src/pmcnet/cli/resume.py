@@ -12,10 +12,10 @@ def resume(run: Path, as_json: bool) -> None:
     """Go on with RUN from its last checkpoint; the result is that of an uninterrupted run."""
     from pmcnet.cli.fit import show
     from pmcnet.distributed import joined
-    from pmcnet.estimators.planning import resolve_device
-    from pmcnet.estimators.showing import Shown
-    from pmcnet.runs.fitting import resume_run
-    from pmcnet.runs.sharing import follow
+    from pmcnet.estimators.plan import resolve_device
+    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.runs.fit import resume_run
+    from pmcnet.runs.processes import follow
 
     with joined(resolve_device("auto")) as comm:
         if comm.rank > 0:

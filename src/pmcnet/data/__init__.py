@@ -8,18 +8,18 @@ frame = data.read_frame("rows.csv")                        # a table of your own
 images = data.load_images("mnist")                         # bytes (60000, 1, 28, 28), after data.fetch("mnist")
 """
 
-from pmcnet.data.built_in import Entry, built_in_target, catalogue
-from pmcnet.data.catalogue import load, names
-from pmcnet.data.cells import Kind, column_kinds
-from pmcnet.data.control import ControlData, control
-from pmcnet.data.fetching import fetch
+from pmcnet.data.datasets.catalogue import load, names
+from pmcnet.data.datasets.control import ControlData, control
+from pmcnet.data.datasets.downloads import fetch
+from pmcnet.data.datasets.folder import data_folder
+from pmcnet.data.datasets.frames_by_name import Entry, built_in_target, catalogue
+from pmcnet.data.datasets.images import Images, ImageSplit, image_names, image_split, load_images
+from pmcnet.data.datasets.svhn import crops as svhn_crops
 from pmcnet.data.fingerprint import fingerprint
-from pmcnet.data.folders import data_folder
-from pmcnet.data.frames import frame_chunks, read_frame
-from pmcnet.data.images import Images, ImageSplit, image_names, image_split, load_images
+from pmcnet.data.readers.cells import Kind, column_kinds
+from pmcnet.data.readers.frames import frame_chunks, read_frame
 from pmcnet.data.scaling import Scaler, standardise, standardise_each
 from pmcnet.data.splits import PAPER_SPLITS, SplitSettings, default_sizes, paper_split, split
-from pmcnet.data.svhn import crops as svhn_crops
 from pmcnet.data.table import Features, Labels, Split, Table, Task
 
 __all__ = [

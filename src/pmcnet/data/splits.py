@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pmcnet.data.catalogue import load
+from pmcnet.data.datasets.catalogue import load
 from pmcnet.data.table import Split, Table
 from pmcnet.errors import InputError
 from pmcnet.rng import check_seed

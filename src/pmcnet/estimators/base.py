@@ -35,15 +35,15 @@ from pmcnet.bnn import (
     Prior,
 )
 from pmcnet.errors import InputError
-from pmcnet.estimators import storage
-from pmcnet.estimators.building import ModuleSource, network_for
+from pmcnet.estimators import model_file
 from pmcnet.estimators.columns import Columns
-from pmcnet.estimators.companion import Companion
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
-from pmcnet.estimators.fitting import Fitting, PriorStd
-from pmcnet.estimators.planning import plan, resolve_device
-from pmcnet.estimators.results import Array, Averaged, Uncertainty
-from pmcnet.estimators.rows import merged
+from pmcnet.estimators.fit import Fitting, PriorStd
+from pmcnet.estimators.networks import ModuleSource, network_for
+from pmcnet.estimators.observer import Companion
+from pmcnet.estimators.plan import plan, resolve_device
+from pmcnet.estimators.predictions import Array, Averaged, Uncertainty
+from pmcnet.estimators.training_rows import merged
 from pmcnet.methods.registry import Value, check_name
 
 PRIORS: dict[str, Callable[[float], Prior]] = {
@@ -127,7 +127,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     def save(self, path: str | Path) -> Path:
         """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`."""
         check_is_fitted(self)
-        return storage.save(self, path)
+        return model_file.save(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:
@@ -138,7 +138,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             module: for a model of your own network: the same module or factory again.
             device: where to predict.
         """
-        return storage.load(cls, path, module=module, device=device)
+        return model_file.load(cls, path, module=module, device=device)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -178,7 +178,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         with self._accompanied() as companion:
             companion.stage(chosen.reason)
             outcome = Fitting(chosen, self.prior_std, seed, companion, self._comm).run(target)
-        memory = storage.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
+        memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
         self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
         self.prior_seconds_ = outcome.search_seconds
@@ -260,7 +260,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         if self._companion is not None:
             yield self._companion
         elif self.verbose:
-            from pmcnet.estimators.showing import Shown
+            from pmcnet.estimators.progress_display import Shown
 
             with Shown() as companion:
                 yield companion

@@ -13,8 +13,8 @@ from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped
 from pmcnet.bnn import Bernoulli, Categorical, Likelihood
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
-from pmcnet.estimators.results import Array
-from pmcnet.estimators.rows import checked_weight
+from pmcnet.estimators.predictions import Array
+from pmcnet.estimators.training_rows import checked_weight
 
 
 class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]

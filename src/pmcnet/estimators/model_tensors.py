@@ -12,8 +12,8 @@ from torch import Tensor
 
 from pmcnet.bnn import LearnedGaussian, Likelihood, Network
 from pmcnet.errors import ModelFileError
-from pmcnet.files.reading import read_file
-from pmcnet.files.tensors import parse_tensors
+from pmcnet.io.files import read_file
+from pmcnet.io.tensors import parse_tensors
 
 TENSORS_NAME = "tensors.safetensors"
 BUFFER = "buffer."

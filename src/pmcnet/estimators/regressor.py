@@ -13,12 +13,12 @@ from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[i
 from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
-from pmcnet.estimators.building import ModuleSource
 from pmcnet.estimators.columns import are_dates
 from pmcnet.estimators.encoding import FARTHEST, Scaling
-from pmcnet.estimators.fitting import PriorStd
-from pmcnet.estimators.results import Array, Averaged
-from pmcnet.estimators.rows import checked_weight
+from pmcnet.estimators.fit import PriorStd
+from pmcnet.estimators.networks import ModuleSource
+from pmcnet.estimators.predictions import Array, Averaged
+from pmcnet.estimators.training_rows import checked_weight
 from pmcnet.methods.registry import Value
 from pmcnet.rng import check_seed, stream
 

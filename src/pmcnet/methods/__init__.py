@@ -1,10 +1,10 @@
 """Every way to fit a network: `method.fit(target, seed=...) -> Fit(posterior, history)`."""
 
-from pmcnet.methods.adam import Adam, Optimum, default_start
 from pmcnet.methods.annealed import AnnealedMethod
-from pmcnet.methods.fit import Fit
+from pmcnet.methods.base import Fit
 from pmcnet.methods.pmc import PMCMethod
-from pmcnet.methods.starts import Given, Jitter, Restarts, Start
+from pmcnet.methods.training.adam import Adam, Optimum, default_start
+from pmcnet.methods.training.starts import Given, Jitter, Restarts, Start
 
 __all__ = [
     "Adam",

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pmcnet import ais
-from pmcnet.ais.annealing import Observer
+from pmcnet.ais.annealed.algorithm import Observer
 from pmcnet.bnn import AnnealedPosterior, BayesianTarget
-from pmcnet.methods.fit import Fit
+from pmcnet.methods.base import Fit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,10 +18,10 @@ from torch.nn import functional as F
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import default_start
-from pmcnet.methods.fit import Fit
+from pmcnet.methods.base import Fit
 from pmcnet.methods.local_reparametrisation import local_slopes
-from pmcnet.methods.training import (
+from pmcnet.methods.training.adam import default_start
+from pmcnet.methods.training.loop import (
     EpochRecord,
     Progress,
     Rows,
@@ -35,7 +35,7 @@ from pmcnet.methods.training import (
     scheduled,
     set_rate,
 )
-from pmcnet.methods.training_state import TrainingObserver, TrainingState
+from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (

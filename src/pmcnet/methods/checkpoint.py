@@ -6,9 +6,9 @@ import torch
 
 from pmcnet import ais
 from pmcnet.errors import InputError
-from pmcnet.files.reading import told
-from pmcnet.files.tensors import read_metadata
-from pmcnet.methods.training_state import FORMAT, TrainingState, load_training, save_training
+from pmcnet.io.files import told
+from pmcnet.io.tensors import read_metadata
+from pmcnet.methods.training.state import FORMAT, TrainingState, load_training, save_training
 
 AnyState = ais.State | TrainingState
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from pmcnet import ais
-from pmcnet.ais.chains import Observer
+from pmcnet.ais.hmc.chains import Observer
 from pmcnet.bnn import BayesianTarget, ChainPosterior
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import Adam
-from pmcnet.methods.fit import Fit
-from pmcnet.methods.rounding import as_before, decisive
-from pmcnet.methods.sghmc import SGHMC
-from pmcnet.methods.starts import Restarts, Start
-from pmcnet.methods.training import Progress, Rows
-from pmcnet.methods.training_state import TrainingObserver, TrainingState
+from pmcnet.methods.base import Fit
+from pmcnet.methods.energy_precision import as_before, decisive
+from pmcnet.methods.sgmcmc.sghmc import SGHMC
+from pmcnet.methods.training.adam import Adam
+from pmcnet.methods.training.loop import Progress, Rows
+from pmcnet.methods.training.starts import Restarts, Start
+from pmcnet.methods.training.state import TrainingObserver, TrainingState
 
 
 @dataclass(frozen=True, kw_only=True)

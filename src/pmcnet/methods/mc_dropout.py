@@ -15,13 +15,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pmcnet.bnn import MLP, BayesianTarget, Layout, Parameter, Population
-from pmcnet.bnn.network import ACTIVATIONS
+from pmcnet.bnn.networks.mlp import ACTIVATIONS
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import default_start
-from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, averages, batches, check_rate
-from pmcnet.methods.training_state import TrainingObserver, TrainingState
+from pmcnet.methods.base import Fit
+from pmcnet.methods.training.adam import default_start
+from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch, averages, batches, check_rate
+from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, many_uniform, stream
 
 REASON = (

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pmcnet import ais
-from pmcnet.ais.run import Keep, Observer
+from pmcnet.ais.sampler import Keep, Observer
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
-from pmcnet.methods.fit import Fit
-from pmcnet.methods.starts import Restarts, Start
-from pmcnet.methods.training import Progress, Rows
+from pmcnet.methods.base import Fit
+from pmcnet.methods.training.loop import Progress, Rows
+from pmcnet.methods.training.starts import Restarts, Start
 
 Weights = Literal["exact", "equal"]
 REMEDY = "Scale the data, start with a smaller sigma or more epochs, or use the annealed method."

@@ -7,20 +7,20 @@ from typing import Any, Literal, get_args, get_type_hints
 
 from pmcnet import ais
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import Adam
 from pmcnet.methods.annealed import AnnealedMethod
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.extras.laplace import LaplaceMethod
-from pmcnet.methods.extras.library import installed, require
 from pmcnet.methods.extras.nuts import NUTSMethod
+from pmcnet.methods.extras.requirements import installed, require
 from pmcnet.methods.hmc import HMCMethod
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.pmc import PMCMethod, Weights
-from pmcnet.methods.point import AdamMethod
+from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.methods.sae import SAE
-from pmcnet.methods.sghmc import SGHMC
-from pmcnet.methods.sgld import SGLD
-from pmcnet.methods.starts import Jitter, Restarts
+from pmcnet.methods.sgmcmc.sghmc import SGHMC
+from pmcnet.methods.sgmcmc.sgld import SGLD
+from pmcnet.methods.training.adam import Adam
+from pmcnet.methods.training.starts import Jitter, Restarts
 
 Baseline = AdamMethod | BBP | SGLD | SGHMC | MCDropout | SAE
 Extra = LaplaceMethod | NUTSMethod

@@ -17,10 +17,20 @@ from torch import Tensor
 from pmcnet.bnn import BayesianTarget, Gaussian, GaussianPrior, LayerGaussianPrior, Population
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import default_start
-from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch, averages, batches, check_rate, set_rate
-from pmcnet.methods.training_state import TrainingObserver, TrainingState
+from pmcnet.methods.base import Fit
+from pmcnet.methods.training.adam import default_start
+from pmcnet.methods.training.loop import (
+    EpochRecord,
+    Progress,
+    Rows,
+    Trained,
+    Watch,
+    averages,
+    batches,
+    check_rate,
+    set_rate,
+)
+from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (

@@ -4,15 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmcnet.errors import InputError
-from pmcnet.reports.chosen import chosen_settings
-from pmcnet.reports.confusion import checked_counts
-from pmcnet.reports.forest import name_of
-from pmcnet.reports.markup import MISSING, Markup, count, joined, number, setting, table, tag
-from pmcnet.reports.matrices import matrices_beside
+from pmcnet.reports.chosen_settings import chosen_settings
+from pmcnet.reports.confusion_tables import matrices_beside
+from pmcnet.reports.figures.confusion import checked_counts
+from pmcnet.reports.figures.forest import name_of
+from pmcnet.reports.figures.roc_methods import rival, rivals_figure
+from pmcnet.reports.figures.violins import squared_errors, violins_figure
+from pmcnet.reports.html import MISSING, Markup, count, joined, number, setting, table, tag
 from pmcnet.reports.record import class_names, real
-from pmcnet.reports.rivals import rival, rivals_figure
 from pmcnet.reports.sections import Section, badge, seconds
-from pmcnet.reports.violins import squared_errors, violins_figure
 
 _SIGN = "★"
 _MARKED = (

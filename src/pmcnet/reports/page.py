@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from pmcnet.errors import InputError
-from pmcnet.files.writing import sync
-from pmcnet.reports import comparison, pictures, sections
-from pmcnet.reports.markup import Markup, joined, setting, tag
+from pmcnet.io.atomic import sync
+from pmcnet.reports import comparison, figure_sections, sections
+from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
 
 _ORDER = (
     sections.facts,
     sections.metrics,
-    pictures.roc,
-    pictures.scatter,
-    pictures.calibration,
-    pictures.histograms,
+    figure_sections.roc,
+    figure_sections.scatter,
+    figure_sections.calibration,
+    figure_sections.histograms,
     sections.uncertain,
     sections.confusion,
-    pictures.history,
+    figure_sections.history,
     comparison.comparison,
     sections.settings,
     sections.diagnostics,

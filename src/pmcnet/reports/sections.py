@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pmcnet.reports.confusion import cell_text, checked_counts
-from pmcnet.reports.forest import forest, metric_table
-from pmcnet.reports.markup import MISSING, Markup, count, joined, number, setting, share, span, table, tag
-from pmcnet.reports.matrices import matrix_table
+from pmcnet.reports.confusion_tables import matrix_table
+from pmcnet.reports.figures.confusion import cell_text, checked_counts
+from pmcnet.reports.figures.forest import forest, metric_table
+from pmcnet.reports.html import MISSING, Markup, count, joined, number, setting, share, span, table, tag
 from pmcnet.reports.record import STATUSES, class_names, real
 
 _MEANING = {

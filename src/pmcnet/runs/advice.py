@@ -1,7 +1,7 @@
 """What to do when a verdict is not `trustworthy`, in commands."""
 
-from pmcnet.estimators.planning import MOST_TRAJECTORIES
-from pmcnet.runs.scoring import Model
+from pmcnet.estimators.plan import MOST_TRAJECTORIES
+from pmcnet.runs.scores import Model
 
 
 def advice(model: Model) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import torch
 
 from pmcnet.errors import InputError
-from pmcnet.files.reading import parse_json
-from pmcnet.files.writing import sync
+from pmcnet.io.atomic import sync
+from pmcnet.io.files import parse_json
 from pmcnet.methods.checkpoint import AnyState, load_checkpoint, problem_of, save_checkpoint
 
 Problem = Mapping[str, Any]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmcnet.data.spreadsheets import guarded_csv
+from pmcnet.data.csv_injection import guarded_csv
 from pmcnet.errors import InputError
-from pmcnet.estimators.plain import plain
-from pmcnet.files.reading import leads_inside, parse_json, read_file, told
-from pmcnet.files.writing import write_whole
+from pmcnet.io.atomic import write_whole
+from pmcnet.io.files import leads_inside, parse_json, read_file, told
+from pmcnet.io.plain import plain
 from pmcnet.runs.checkpoints import Checkpoints
 from pmcnet.runs.lock import NAME as LOCK
 

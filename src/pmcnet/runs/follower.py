@@ -1,6 +1,6 @@
 """What goes along with the fit of a process that follows another: nothing but the state to go on from."""
 
-from pmcnet.estimators.companion import Companion
+from pmcnet.estimators.observer import Companion
 from pmcnet.methods.checkpoint import AnyState
 
 

@@ -1,10 +1,10 @@
 """Choosing the settings that the algorithms leave open: by the evidence, or on validation rows."""
 
-from pmcnet.tune.evidence import EvidenceSearch, Trial, evidence_prior
-from pmcnet.tune.golden import Search, golden_section
-from pmcnet.tune.grid import GridSearch, grid_search
-from pmcnet.tune.steps import smallest_stable
-from pmcnet.tune.validation import validation_prior
+from pmcnet.tune.evidence_search import EvidenceSearch, Trial, evidence_prior
+from pmcnet.tune.golden_section import Search, golden_section
+from pmcnet.tune.grid_search import GridSearch, grid_search
+from pmcnet.tune.step_count import smallest_stable
+from pmcnet.tune.validation_search import validation_prior
 
 __all__ = [
     "EvidenceSearch",

@@ -28,12 +28,12 @@ from pmcnet.bnn import (
     Population,
 )
 from pmcnet.errors import InputError
-from pmcnet.methods.adam import default_start
-from pmcnet.methods.extras.curvature import gaussian_at
-from pmcnet.methods.extras.library import require
-from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch
-from pmcnet.methods.training_state import TrainingObserver, TrainingState, refuse_state
+from pmcnet.methods.base import Fit
+from pmcnet.methods.extras.laplace_precision import gaussian_at
+from pmcnet.methods.extras.requirements import require
+from pmcnet.methods.training.adam import default_start
+from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch
+from pmcnet.methods.training.state import TrainingObserver, TrainingState, refuse_state
 from pmcnet.rng import stream
 
 REASON = (

@@ -16,11 +16,11 @@ from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
+from pmcnet.methods.base import Fit
 from pmcnet.methods.extras.jax_density import log_density
-from pmcnet.methods.extras.library import require
-from pmcnet.methods.fit import Fit
-from pmcnet.methods.training import EpochRecord, Progress, Rows, Trained, Watch
-from pmcnet.methods.training_state import TrainingObserver, TrainingState, refuse_state
+from pmcnet.methods.extras.requirements import require
+from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch
+from pmcnet.methods.training.state import TrainingObserver, TrainingState, refuse_state
 from pmcnet.rng import stream
 
 Array = NDArray[Any]

@@ -1,0 +1,1 @@
+"""Sequential Monte Carlo from the prior to the posterior: annealed population Monte Carlo."""

@@ -1,0 +1,1 @@
+"""Hamiltonian moves: used by `annealed`, and as parallel chains on their own."""

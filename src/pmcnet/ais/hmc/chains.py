@@ -1,0 +1,270 @@
+"""Hamiltonian chains in parallel, each from a starting point of its own: a posterior where annealing costs too much.
+
+P chains move as one population by leapfrog trajectories with a Metropolis test. During the warm-up step size, length
+and preconditioner follow what the population shows; then they are frozen, and only draws made with them are kept, so
+that each chain leaves the target invariant (Neal, 2011). Chains do not exchange anything: they stay near the modes they
+start from for as long as the target keeps them there, and the average is over all of them.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pmcnet import rng
+from pmcnet.ais.hmc.adaptation import (
+    MAX_LENGTH,
+    MAX_PILOTS,
+    PILOT_REACH,
+    PILOT_SPREAD,
+    Tuning,
+    around,
+    best_length,
+    bounded,
+    solve_step,
+)
+from pmcnet.ais.hmc.kernel import HMC, Kernel, Moved, gaussian_step
+from pmcnet.ais.hmc.result import ChainRecord, ChainResult
+from pmcnet.ais.path import Arithmetic, Path, Points
+from pmcnet.ais.scale import Diagonal
+from pmcnet.errors import InputError, TargetError
+
+PROBE = 1e-3
+"""Relative size of the random displacement by which curvature is first felt."""
+SMALLEST_STEP = 0.7
+"""Step sizes of trajectories that count are uniform from this share of the tuned one up to it, chain by chain."""
+_FORGET = 1 / 3  # share of the warm-up after which the preconditioner begins anew, the chains having left their start
+_PRIOR_CURVATURES = 3.0  # squared scores that the mean over coordinates counts for
+_FLAT = 1e-20
+_STEPS = 1 << 42  # streams of trajectories, apart from those of starts and of batches
+
+
+class ChainState(NamedTuple):
+    """What the next trajectory needs, so that a run can be stopped and continued after any.
+
+    `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,) the mean of
+    `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the last log step sizes of the
+    warm-up; `kept` (K, P, D) are the draws so far, `log_density` (K, P) log pi there and `monitors` (K, P, S) what they
+    predict for a few rows; `acceptance` is the mean of the trajectories since the warm-up, `arithmetic` the path's.
+    """
+
+    points: Points
+    sigma: Tensor
+    curvature: Tensor
+    n_seen: int
+    tuning: Tuning
+    log_step: float
+    kept: Tensor
+    log_density: Tensor
+    monitors: Tensor
+    acceptance: float
+    arithmetic: Arithmetic
+    step: int
+    seed: int
+
+
+Observer = Callable[[ChainState, ChainRecord], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HMCPopulation:
+    """Parallel Hamiltonian chains.
+
+    Args:
+        n_warmup: trajectories that adapt and are thrown away.
+        n_draws: K, draws kept of each chain.
+        thin: trajectories from one kept draw to the next.
+        move: trajectories; the length is tuned during the warm-up where it is "auto".
+        max_leapfrog: longest trajectory.
+        adapt_scale: whether the warm-up learns the preconditioner from the chains' scores. It must not where there are
+            many more dimensions than chains: scales that follow a chain's own score drive it away from the target.
+        keep: whether draws are kept; without them, observers make of each state what they need.
+    """
+
+    n_warmup: int = 200
+    n_draws: int = 200
+    thin: int = 1
+    move: HMC = HMC(target_acceptance=0.8)
+    max_leapfrog: int = MAX_LENGTH
+    adapt_scale: bool = True
+    keep: bool = True
+
+    def __post_init__(self) -> None:
+        for name, least in (("n_warmup", 1), ("n_draws", 2), ("thin", 1), ("max_leapfrog", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+
+    @property
+    def n_steps(self) -> int:
+        """Trajectories in all."""
+        return self.n_warmup + self.n_draws * self.thin
+
+    def init(self, path: Path, theta: Tensor, *, seed: int, sigma: Tensor | None = None) -> ChainState:
+        """Chains at `theta` (P, D).
+
+        Args:
+            path: of the target.
+            theta: starting points, best one mode each.
+            seed: decides everything random.
+            sigma: standard deviations (D,) that steps are first scaled by; felt by a small displacement without them.
+        """
+        if theta.ndim != 2 or len(theta) < 2:
+            raise InputError(f"theta must be (n_chains, dim) with at least 2 chains; got {tuple(theta.shape)}.")
+        points = path.settled(path.start(theta.detach()))
+        if not points.log_density(1.0).isfinite().all():
+            raise TargetError("log pi is not finite at every starting point. Start chains where the target has mass.")
+        seed = rng.check_seed(seed)
+        if sigma is None:
+            sigma = self._felt(path, points, rng.stream(seed, _STEPS, 0, theta.device))
+        tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
+        kept, values = theta.new_empty(0, *theta.shape), points.log_prior.new_empty(0, len(theta))
+        watched = values.new_empty(0, *path.monitor(points.theta).shape)
+        none = torch.zeros_like(sigma)
+        return ChainState(
+            points, sigma, none, 0, tuning, 0.0, kept, values, watched, 0.0, path.arithmetic, step=0, seed=seed
+        )
+
+    def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
+        """One trajectory of every chain; before the first, short ones until their step size is about right."""
+        start, warming = time.monotonic(), state.step < self.n_warmup
+        if state.step == 0:
+            state = self._piloted(state, path)
+        (source,) = rng.streams(state.seed, _STEPS + state.step + 1, 1, state.points.theta.device)
+        noise, first, jitter, test = _randomness(source, state.points.theta)
+        length = self.move.length(state.tuning.n_leapfrog, first)
+        share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
+        if warming:
+            share = around(jitter)
+            length = math.ceil(PILOT_REACH * state.tuning.n_leapfrog) if self.move.tunes_length else length
+        length = min(length, self.max_leapfrog)
+        step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
+        kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
+        unit = state.sigma if warming else None
+        moved, ways = kernel.move(state.points, step, length, noise, test, unit=unit)
+        record = _record(state, moved, length, warming, time.monotonic() - start)
+        state = state._replace(points=moved.points, step=state.step + 1)
+        if warming:
+            return self._adapted(state, moved, step[:, 0], ways[0]), record
+        mean = state.acceptance + (record.acceptance - state.acceptance) / (state.step - self.n_warmup)
+        return self._kept(state._replace(acceptance=mean), path), record
+
+    def run(
+        self,
+        path: Path,
+        state: ChainState,
+        *,
+        observers: Iterable[Observer] = (),
+        max_seconds: float | None = None,
+    ) -> ChainResult:
+        """All trajectories that are left.
+
+        Args:
+            path: of the target.
+            state: from `init`, or of a run that was interrupted.
+            observers: called with (state, record) after each trajectory.
+            max_seconds: stop after the first trajectory that ends past this time.
+        """
+        start, history = time.monotonic(), []
+        while state.step < self.n_steps:
+            state, record = self.step(state, path)
+            history.append(record._replace(seconds=time.monotonic() - start))
+            for observer in observers:
+                observer(state, history[-1])
+            if max_seconds is not None and history[-1].seconds >= max_seconds:
+                break
+        finished = state.step >= self.n_steps
+        return ChainResult(state.kept, state.log_density, state.monitors, tuple(history), finished, state.acceptance)
+
+    def _piloted(self, state: ChainState, path: Path) -> ChainState:
+        kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog
+        _, *sources = rng.streams(state.seed, _STEPS, 1 + MAX_PILOTS, state.points.theta.device)
+        for source in sources:
+            noise, _, jitter, test = _randomness(source, state.points.theta)
+            step = (state.tuning.step_size * around(jitter)).to(noise.dtype)[:, None]  # (P, 1)
+            moved, _ = kernel.move(state.points, step, length, noise, test)
+            change = self._change(state.tuning, moved, step[:, 0])
+            tuning = state.tuning._replace(step_size=state.tuning.step_size * change)
+            state = state._replace(points=moved.points, tuning=tuning)
+            if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
+                break
+        return state
+
+    def _change(self, tuning: Tuning, moved: Moved, step: Tensor) -> float:
+        """The factor by which a trajectory changes the step size, within bounds."""
+        return bounded(solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size)
+
+    def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
+        """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
+        tuning, done = state.tuning, state.step / self.n_warmup
+        change = self._change(tuning, moved, step) ** (1 / math.sqrt(state.step))  # less and less
+        length = tuning.n_leapfrog
+        if self.move.tunes_length:
+            longest = max(1, round(self.max_leapfrog / (1 + self.move.jitter)))
+            length = min(longest, max(best_length(ways), math.ceil(length / 2)))
+        tuning = Tuning(tuning.step_size * change, length)
+        n_last, log_step = state.step - self.n_warmup // 2, state.log_step
+        if n_last > 0:
+            log_step += (math.log(tuning.step_size) - log_step) / n_last
+        if state.step == self.n_warmup and n_last > 0:
+            tuning = tuning._replace(step_size=math.exp(log_step))
+        forget = state.step == max(1, round(_FORGET * self.n_warmup))
+        seen, curvature = (0, torch.zeros_like(state.curvature)) if forget else (state.n_seen, state.curvature)
+        square = moved.points.score(1.0).square().mean(0)  # (D,)
+        curvature = curvature + (square - curvature) / (seen + 1)
+        state = state._replace(curvature=curvature, n_seen=seen + 1, tuning=tuning, log_step=log_step)
+        return state._replace(sigma=self._scaled(state)) if self.adapt_scale and done >= _FORGET else state
+
+    def _scaled(self, state: ChainState) -> Tensor:
+        """1 / sqrt of the mean squared score; where few were seen, drawn to the geometric mean over coordinates."""
+        n, log = state.n_seen * len(state.points.theta), state.curvature.clamp(min=_FLAT).log()
+        return torch.exp(-0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES))
+
+    def _kept(self, state: ChainState, path: Path) -> ChainState:
+        """The state with this draw, where it is one that counts."""
+        if (state.step - self.n_warmup) % self.thin:
+            return state
+        points = state.points
+        state = state._replace(
+            log_density=torch.cat([state.log_density, points.log_density(1.0)[None]]),
+            monitors=torch.cat([state.monitors, path.monitor(points.theta).double()[None]]),
+        )
+        return state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
+
+    def _felt(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
+        """1 / sqrt |H_d|, with the norm of each row of the Hessian from what a displacement does to the score.
+
+        E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and variance 1. At a mode the
+        score itself says nothing.
+        """
+        spread = points.theta.square().mean().sqrt().clamp(min=PROBE)
+        noise = PROBE * spread * rng.standard_normal([source], tuple(points.theta.shape), like=points.theta)[0]
+        before = points.score(1.0).clone()
+        change = (path.at(points.theta + noise).score(1.0) - before) / (PROBE * spread)
+        row = change.square().mean(0).sqrt()  # (D,)
+        row = torch.where(row.isfinite() & (row > 0), row, 1.0)
+        return (0.5 * (row + row.mean())).rsqrt()
+
+
+def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tensor, Tensor]:
+    """Noise (P, D), a uniform number for all chains, and two for each (P,)."""
+    noise = rng.standard_normal([source], tuple(theta.shape), like=theta)[0]
+    uniforms = rng.uniform([source], 2 * len(noise) + 1, like=noise)[0]
+    return noise, float(uniforms[0]), uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
+
+
+def _record(state: ChainState, moved: Moved, length: int, warming: bool, seconds: float) -> ChainRecord:
+    return ChainRecord(
+        step=state.step + 1,
+        warming=warming,
+        log_density=float(moved.points.log_density(1.0).mean()),
+        acceptance=float(moved.acceptance.mean()),
+        step_size=state.tuning.step_size,
+        n_leapfrog=length,
+        n_divergences=int(moved.divergent.sum()),
+        seconds=seconds,
+    )

@@ -1,0 +1,200 @@
+"""Metropolis-corrected Hamiltonian moves of a whole population, one batch of gradients per leapfrog step.
+
+    v <- v + (e/2) C score(theta);  theta <- theta + e v;  v <- v + (e/2) C score(theta);  at first v = C^(1/2) z,
+
+with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix C^-1; a trajectory is
+accepted with probability min(1, exp(H_before - H_after)), H = -log pi + |C^(-1/2) v|^2 / 2 (Neal, 2011). One step is
+MALA.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from pmcnet.ais.hmc.preconditioners import in_groups
+from pmcnet.ais.path import Path, Points
+from pmcnet.ais.scale import Scale
+from pmcnet.errors import InputError
+
+DIVERGENT = 1000.0
+"""Energy error from which a trajectory counts as divergent."""
+
+
+class Moved(NamedTuple):
+    """A population after one move: probabilities of `acceptance` (P,), and what trajectories `gain` (P,).
+
+    The gain is the energy before a trajectory less that after it, 0 for exact integration.
+    """
+
+    points: Points
+    acceptance: Tensor
+    gain: Tensor
+
+    @property
+    def divergent(self) -> Tensor:
+        """Which trajectories were (P,)."""
+        return self.gain < -DIVERGENT
+
+
+class Move(Protocol):
+    """A family of trajectories: how long, and how often they are to be accepted."""
+
+    @property
+    def target_acceptance(self) -> float:
+        """The mean acceptance that the step size is tuned to."""
+        ...
+
+    def first_length(self) -> int:
+        """Leapfrog steps before anything is known."""
+        ...
+
+    def length(self, tuned: int, u: float) -> int:
+        """Leapfrog steps of one move, from the tuned number and a uniform number."""
+        ...
+
+    @property
+    def tunes_length(self) -> bool:
+        """Whether the sampler chooses the length."""
+        ...
+
+
+@dataclass(frozen=True)
+class HMC:
+    """Hamiltonian trajectories of jittered length.
+
+    Args:
+        n_leapfrog: steps per trajectory, or "auto": as many as decorrelate at the least cost.
+        jitter: lengths vary uniformly by this share, so that no period of the target resonates.
+        target_acceptance: mean acceptance at the tuned step size, the largest that moves use.
+    """
+
+    n_leapfrog: int | Literal["auto"] = "auto"
+    jitter: float = 0.3
+    target_acceptance: float = 0.75
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.n_leapfrog, int) and not isinstance(self.n_leapfrog, bool) and self.n_leapfrog >= 1
+        if self.n_leapfrog != "auto" and not whole:
+            raise InputError(f'n_leapfrog must be a positive whole number or "auto"; got {self.n_leapfrog!r}.')
+        if not 0 <= self.jitter < 1:
+            raise InputError(f"jitter must lie in [0, 1); got {self.jitter}.")
+        _check_acceptance(self.target_acceptance)
+
+    @property
+    def tunes_length(self) -> bool:
+        """Whether the length is "auto"."""
+        return self.n_leapfrog == "auto"
+
+    def first_length(self) -> int:
+        """The given number, or 8."""
+        return 8 if self.n_leapfrog == "auto" else self.n_leapfrog
+
+    def length(self, tuned: int, u: float) -> int:
+        """Uniform within the jitter around the tuned number."""
+        return max(1, round(tuned * (1 + self.jitter * (2 * u - 1))))
+
+
+@dataclass(frozen=True)
+class MALA:
+    """The Metropolis-adjusted Langevin algorithm: one leapfrog step per move."""
+
+    target_acceptance: float = 0.574
+    tunes_length = False
+
+    def __post_init__(self) -> None:
+        _check_acceptance(self.target_acceptance)
+
+    def first_length(self) -> int:
+        """1."""
+        return 1
+
+    def length(self, tuned: int, u: float) -> int:
+        """1."""
+        return 1
+
+
+def _check_acceptance(value: float) -> None:
+    if not 0 < value < 1:
+        raise InputError(f"target_acceptance must lie in (0, 1); got {value}.")
+
+
+class Kernel:
+    """Trajectories at one temperature with one preconditioner, both fixed.
+
+    The preconditioner has a covariance for each of `n_groups` equal groups of consecutive particles.
+    """
+
+    def __init__(self, path: Path, temperature: float, scale: Scale) -> None:
+        self.path, self.temperature, self.scale = path, temperature, scale
+        self._covariance, self._inverse = scale.covariance, scale.inverse()
+        self.n_groups = len(self._covariance)
+
+    def move(
+        self,
+        points: Points,
+        step: Tensor,
+        n_leapfrog: int,
+        noise: Tensor,
+        uniforms: Tensor,
+        *,
+        unit: Tensor | None = None,
+    ) -> tuple[Moved, Tensor]:
+        """Move every particle once.
+
+        Args:
+            points: where they are.
+            step: step size of each (P, 1).
+            n_leapfrog: steps of this trajectory, the same for all.
+            noise: standard normal (P, D), overwritten.
+            uniforms: (P,), for the Metropolis test.
+            unit: lengths of the coordinates (D,); when given, the way is measured too.
+
+        Returns:
+            The population after the move, and the mean squared distance that a move of 1, 2, ... steps would have
+            made in each group, particles counted with the probability of their acceptance there: (G, L), (G, 0)
+            without `unit`.
+        """
+        before = points.log_density(self.temperature) - 0.5 * noise.double().square().sum(-1)  # -H
+        velocity = self.scale.colour_(self._grouped(noise)).flatten(0, 1)
+        half, ways = 0.5 * step, []
+        here, push = points, self._push(points)
+        for last in range(1, n_leapfrog + 1):
+            velocity = torch.addcmul(velocity, half, push)
+            here = self.path.at(torch.addcmul(here.theta, step, velocity))
+            if last == n_leapfrog:
+                here = self.path.settled(here)
+            push = self._push(here)
+            velocity = torch.addcmul(velocity, half, push)
+            if unit is not None or last == n_leapfrog:
+                gain = self._minus_energy(here, velocity) - before
+                # an infinite density is no density: such points are turned down like those that are not numbers
+                gain = torch.where(gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain)
+                acceptance = gain.clamp(max=0).exp()
+            if unit is not None:
+                way = ((here.theta - points.theta) / unit).square().sum(-1)
+                ways.append(self._grouped(torch.where(acceptance > 0, acceptance * way, 0.0)).mean(1))
+        moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain)
+        return moved, torch.stack(ways, dim=1) if ways else noise.new_empty(self.n_groups, 0)
+
+    def monitors(self, points: Points) -> Tensor:
+        """Log-likelihood, log-prior and the target's monitors (P, 2 + S), float64."""
+        values = torch.stack([points.log_likelihood, points.log_prior], dim=1)
+        return torch.cat([values, self.path.monitor(points.theta).double()], dim=1)
+
+    def _grouped(self, value: Tensor) -> Tensor:
+        return in_groups(value, self.n_groups)
+
+    def _push(self, points: Points) -> Tensor:
+        return self.scale.multiply(self._covariance, self._grouped(points.score(self.temperature))).flatten(0, 1)
+
+    def _minus_energy(self, points: Points, velocity: Tensor) -> Tensor:
+        white = self._inverse.colour_(self._grouped(velocity.clone())).flatten(0, 1)
+        return points.log_density(self.temperature) - 0.5 * white.double().square().sum(-1)
+
+
+def gaussian_step(dim: int) -> float:
+    """A first step size for D whitened coordinates; acceptance then depends little on D."""
+    return min(1.0, 1.5 / math.sqrt(math.sqrt(dim)))

@@ -1,0 +1,175 @@
+"""Population Monte Carlo: Algorithm 1 of the paper, with each of its choices an interchangeable part."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pmcnet import rng
+from pmcnet.ais import diagnostics
+from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.evaluation import Evaluation
+from pmcnet.ais.pmc.mean_steps import Langevin, MeanStep
+from pmcnet.ais.pmc.proposals import Proposals
+from pmcnet.ais.pmc.resampling import Local, Resampling
+from pmcnet.ais.pmc.scale_steps import RobustCovariance, ScaleStep
+from pmcnet.ais.pmc.weighting import DeterministicMixture, Weighting
+from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.target import Target
+from pmcnet.ais.timing import Phases, Stopwatch
+from pmcnet.errors import DegenerateWeightsError, InputError
+
+
+class PMCState(NamedTuple):
+    """What the next step needs: the proposals, the number of steps done, the seed."""
+
+    proposals: Proposals
+    step: int
+    seed: int
+
+
+class PMCInfo(NamedTuple):
+    """What a person wants to know about one step.
+
+    `samples` are its draws (M, K, D) with weights (M, K), of several processes each one's own; `log_weight` (M, K) are
+    the weights of all; `ancestors` (M,) the flat index of the draw that each new
+    mean came from, -1 for a proposal that had none; `step_size` (M,), or (M, B) for incremental steps, the accepted
+    gamma, 0 for none; `rejected_scale` (M,) whether the previous covariance had to be kept; `phases` where the time
+    went.
+    """
+
+    samples: WeightedSamples
+    log_weight: Tensor
+    ancestors: Tensor
+    step_size: Tensor
+    rejected_scale: Tensor
+    phases: Phases
+
+    @property
+    def ess(self) -> float:
+        """Effective number of all draws of the step."""
+        return float(diagnostics.ess(self.log_weight.flatten()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PMC:
+    """Algorithm 1: draw, weight, resample, adapt.
+
+    Args:
+        n_draws: K, draws from each proposal in each step.
+        weighting: the density in the weights' denominator.
+        resampling: which draws survive as means.
+        scale_step: how covariances adapt.
+        mean_step: how survivors move.
+    """
+
+    n_draws: int = 100
+    weighting: Weighting = DeterministicMixture()
+    resampling: Resampling = Local()
+    scale_step: ScaleStep = RobustCovariance()
+    mean_step: MeanStep = Langevin()
+
+    def __post_init__(self) -> None:
+        least = self.scale_step.min_draws
+        if isinstance(self.n_draws, bool) or not isinstance(self.n_draws, int) or self.n_draws < least:
+            raise InputError(
+                f"n_draws must be a whole number, at least {least} for {type(self.scale_step).__name__}; "
+                f"got {self.n_draws!r}. With a single draw use scale_step=FixedScale()."
+            )
+
+    def init(self, loc: Tensor, *, sigma: float = 1.0, seed: int) -> PMCState:
+        """The state before the first step: means `loc` (M, D), covariances sigma^2 I.
+
+        Args:
+            loc: starting means; its dtype (float32 or float64) and device are those of the run.
+            sigma: standard deviation of every proposal.
+            seed: whole number; the same seed gives the same run.
+        """
+        if not isinstance(loc, Tensor) or loc.ndim != 2 or 0 in loc.shape:
+            given = tuple(loc.shape) if isinstance(loc, Tensor) else type(loc).__name__
+            raise InputError(f"loc must be a tensor (n_proposals, dim); got {given}. Use loc[None] for one proposal.")
+        if loc.dtype not in (torch.float32, torch.float64):
+            raise InputError(f"loc must be float32 or float64; got {loc.dtype}. Use loc.double().")
+        if not loc.isfinite().all():
+            raise InputError("loc holds NaN or infinite numbers. Start every proposal at a finite point.")
+        least, most = torch.finfo(loc.dtype).tiny, torch.finfo(loc.dtype).max
+        if not least <= sigma <= most:
+            raise InputError(
+                f"sigma must be a positive finite standard deviation, in {loc.dtype} from {least:.3g} to {most:.3g}; "
+                f"got {sigma}."
+            )
+        scale = self.scale_step.structure.isotropic(sigma, loc)
+        return PMCState(Proposals(loc.detach().clone(), scale), step=0, seed=rng.check_seed(seed))
+
+    def step(self, state: PMCState, target: Target, comm: Communicator = SERIAL) -> tuple[PMCState, PMCInfo]:
+        """One step of Algorithm 1 with the streams of (seed, step, proposal), shared between processes by `comm`."""
+        loc = state.proposals.loc
+        sources = rng.streams(state.seed, state.step, len(loc), loc.device)
+        return self.step_with(state, target, sources, comm)
+
+    def step_with(
+        self, state: PMCState, target: Target, sources: Sequence[rng.Stream], comm: Communicator = SERIAL
+    ) -> tuple[PMCState, PMCInfo]:
+        """One step of Algorithm 1 with the given streams, one for each proposal."""
+        evaluation, step, proposals, n = Evaluation(target), state.step + 1, state.proposals, len(sources)
+        watch, own = Stopwatch(proposals.loc.device), comm.blocks(n)
+        thetas = [proposals.take(block).draw(sources[block], self.n_draws) for block in own]  # (m, K, D) each
+        log_q = [self.weighting(proposals, t, evaluation.memory, b) for t, b in zip(thetas, own, strict=True)]
+        on_proposals = watch.lap()
+        drawn = [WeightedSamples(t, evaluation.log_density(t) - q) for t, q in zip(thetas, log_q, strict=True)]
+        on_target = watch.lap()
+        weights = [[s.log_weight, rng.uniform(sources[b], 1, like=s.theta)] for s, b in zip(drawn, own, strict=True)]
+        log_weight, uniforms = comm.gather(n, weights)  # (M, K), (M, 1)
+        ancestors = comm.agreed(self.resampling(_some_weight(log_weight), uniforms[:, 0], step))  # (M,)
+        survivors = _survivors(proposals.loc, ancestors, drawn, own, comm)  # (M, D)
+        parts = [self._adapted(proposals, survivors, s, b, evaluation, step) for s, b in zip(drawn, own, strict=True)]
+        loc, step_size, rejected, *scale = comm.gather(n, parts)  # (M, D), (M,), (M,), ...
+        phases = Phases(on_proposals, on_target, watch.lap(), watch.memory())
+        info = PMCInfo(_joined(drawn), log_weight, ancestors, step_size, rejected, phases)
+        return PMCState(Proposals(loc, type(proposals.scale)(*scale)), step, state.seed), info
+
+    def _adapted(
+        self,
+        proposals: Proposals,
+        survivors: Tensor,
+        samples: WeightedSamples,
+        block: slice,
+        target: Evaluation,
+        step: int,
+    ) -> list[Tensor]:
+        """Step 2(d) for a block: means, step sizes, whether the covariance was kept, and the new scale's tensors."""
+        before = proposals.scale.take(block)
+        scale, rejected = self.scale_step(before, samples, survivors[block], target, step)
+        loc, step_size = self.mean_step(survivors[block], scale, target)
+        return [loc, step_size, rejected, *scale]
+
+
+def _survivors(
+    loc: Tensor, ancestors: Tensor, drawn: Sequence[WeightedSamples], own: Sequence[slice], comm: Communicator
+) -> Tensor:
+    """The draws that were chosen (M, D); proposals without any stay. Of a process's own blocks, or of all if needed."""
+    n_draws, survivors = drawn[0].log_weight.shape[1], torch.zeros_like(loc)
+    parent = torch.div(ancestors, n_draws, rounding_mode="floor")  # (M,), the proposal that a survivor was drawn from
+    for samples, block in zip(drawn, own, strict=True):
+        here = (parent >= block.start) & (parent < block.stop)
+        survivors[here] = samples.theta.flatten(0, 1)[ancestors[here] - block.start * n_draws]
+    if comm.size > 1 and bool(((parent >= 0) & (parent != torch.arange(len(loc), device=loc.device))).any()):
+        survivors = comm.sum(survivors)  # of one process each, the others have zeros
+    return torch.where(ancestors[:, None] < 0, loc, survivors)
+
+
+def _joined(drawn: Sequence[WeightedSamples]) -> WeightedSamples:
+    if len(drawn) == 1:
+        return drawn[0]
+    return WeightedSamples(torch.cat([s.theta for s in drawn]), torch.cat([s.log_weight for s in drawn]))
+
+
+def _some_weight(log_weight: Tensor) -> Tensor:
+    if (log_weight == -torch.inf).all():
+        raise DegenerateWeightsError(
+            f"log_density is -inf at all {log_weight.numel()} draws, so no draw has weight. "
+            "Start the proposals where the target has mass, or widen sigma."
+        )
+    return log_weight

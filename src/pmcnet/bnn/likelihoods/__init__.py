@@ -1,0 +1,1 @@
+"""p(y | network output): one file for each family."""

@@ -1,0 +1,1 @@
+"""Networks as functions of a flat parameter vector."""

@@ -1,0 +1,1 @@
+"""Priors of the parameter vector."""

@@ -1,0 +1,1 @@
+"""Datasets by name: shipped with the package, or read from the data folder."""

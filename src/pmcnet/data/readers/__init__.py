@@ -1,0 +1,1 @@
+"""Files into tables and arrays, within bounds."""

@@ -1,0 +1,243 @@
+"""Model files: a folder with `tensors.safetensors` and `model.json`, and nothing that is executed.
+
+`model.json` holds settings, encoders, classes, verdict and history, the checksum of the tensors and a fingerprint of
+itself, so that a truncated or edited file is refused.
+"""
+
+import hashlib
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+
+from pmcnet import __version__
+from pmcnet.ais.diagnostics import Verdict
+from pmcnet.ais.samples import WeightedSamples
+from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.bnn import (
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    LearnedGaussian,
+    Likelihood,
+    ParticlePosterior,
+    Population,
+    RecordedPosterior,
+)
+from pmcnet.errors import InputError, ModelFileError
+from pmcnet.estimators.encoding import encoder_from
+from pmcnet.estimators.model_schema import check_record
+from pmcnet.estimators.model_tensors import BUFFER, TENSORS_NAME, check_networks, described, put_buffers, read_tensors
+from pmcnet.estimators.plan import resolve_device
+from pmcnet.io.atomic import sync, write_whole
+from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
+
+if TYPE_CHECKING:
+    from pmcnet.estimators.base import PMCNetEstimator
+    from pmcnet.estimators.networks import ModuleSource
+
+FORMAT = "pmcnet-model"
+VERSION = 1
+JSON_NAME = "model.json"
+PREDICTION_MEMORY = 1 << 24
+"""Bytes of temporaries while predicting on a CPU: what stays in its cache."""
+MOST_JSON = 1 << 26
+"""Bytes of JSON beyond which a file is refused unread."""
+
+_WRONG = (ArithmeticError, LookupError, MemoryError, OSError, RecursionError, RuntimeError, TypeError, ValueError)
+_LIKELIHOODS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Bernoulli, Categorical, Gaussian, LearnedGaussian)
+}
+_FITTED = ("method_", "method_reason_", "method_options_", "prior_std_", "prior_trials_", "history_", "n_features_in_")
+
+E = TypeVar("E", bound="PMCNetEstimator")
+
+
+def save(model: "PMCNetEstimator", path: str | Path) -> Path:
+    """Write a fitted model; an older model at the same path is replaced, anything else there is left alone."""
+    from safetensors.torch import save as save_tensors
+
+    path = Path(path)
+    if path.exists() and not (path / JSON_NAME).is_file():
+        raise InputError(f"{path} exists and is not a pmcnet model. Choose another path.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    samples = model.posterior_.samples
+    tensors = {
+        "theta": model.posterior_.theta.detach().cpu().contiguous(),
+        "log_weight": samples.log_weight.detach().flatten().double().cpu().contiguous(),
+    }
+    network = getattr(model.posterior_.network, "module", None)
+    if isinstance(network, torch.nn.Module):
+        tensors |= {f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()}
+    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        content = save_tensors(tensors)
+        write_whole(folder / TENSORS_NAME, content)
+        record = _record(model, tensors)
+        record["tensors"]["sha256"] = hashlib.sha256(content).hexdigest()
+        record["fingerprint"] = fingerprint(record)
+        text = json.dumps(record, indent=1, allow_nan=False)
+        write_whole(folder / JSON_NAME, f"{text}\n".encode())
+        folder.chmod(0o755)
+        _put(folder, path)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return path
+
+
+def _put(folder: Path, path: Path) -> None:
+    """Move a finished folder to its place."""
+    if path.exists():
+        old = folder.with_name(folder.name + "-old")
+        os.replace(path, old)
+        os.replace(folder, path)
+        shutil.rmtree(old)
+    else:
+        os.replace(folder, path)
+    sync(path.parent)
+
+
+def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
+    settings = {k: v for k, v in model.get_params(deep=False).items() if k not in ("module", "random_state")}
+    seed = model.random_state
+    settings["random_state"] = int(seed) if isinstance(seed, Integral) else None
+    likelihood = model.posterior_.likelihood
+    own = {"classes": labels_to_plain(model.classes_)} if hasattr(model, "classes_") else {}
+    if hasattr(model, "y_mean_"):
+        own = {"y_mean": model.y_mean_, "y_std": model.y_std_}
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "library": __version__,
+        "kind": type(model).__name__,
+        "settings": plain(settings),
+        "own_module": model.module is not None,
+        "layout": [[p.name, list(p.shape)] for p in model.posterior_.network.layout],
+        "likelihood": {"kind": type(likelihood).__name__, **plain(vars(likelihood))},
+        "encoder": plain(model.encoder_.state()),
+        "fitted": {name: plain(getattr(model, name)) for name in _FITTED},
+        "feature_names": None if names is None else [str(name) for name in names],
+        "verdict": list(model.verdict_),
+        "population": isinstance(model.posterior_, Population),
+        "log_evidence_error": plain(model.posterior_.log_evidence_error),
+        "ess": plain(model.posterior_.ess),
+        "tensors": described(tensors),
+        **plain(own),
+    }
+
+
+def fingerprint(record: Mapping[str, Any]) -> str:
+    """SHA-256 of a record without its own fingerprint, in canonical JSON."""
+    body = {key: value for key, value in record.items() if key != "fingerprint"}
+    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def read_record(path: str | Path) -> dict[str, Any]:
+    """The JSON of a model folder, after checking that it is one, is whole and is not from a newer version."""
+    file = Path(path) / JSON_NAME
+    if not os.path.isfile(file):
+        why = f"it has no {JSON_NAME}" if os.path.isdir(path) else f"there is no such folder, so it has no {JSON_NAME}"
+        raise ModelFileError(f"{path} is no pmcnet model: {why}. Give the folder that save() wrote.")
+    with _damages(file, "cannot be read"):
+        record = parse_json(read_file(file, most=MOST_JSON, inside=path))
+        found = fingerprint(record) if isinstance(record, dict) else ""
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise ModelFileError(f"{file} is JSON of another kind, not a pmcnet model.")
+    version = record.get("version")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise ModelFileError(
+            f"{path} has format version {version!r:.40}; this pmcnet reads 1 to {VERSION}. Upgrade pmcnet (it was "
+            f"written by {record.get('library')!r:.40})."
+        )
+    if record.get("fingerprint") != found:
+        raise ModelFileError(f"{file} was changed after it was written: its fingerprint does not fit. Save again.")
+    with _damages(file, "was not written by pmcnet"):
+        check_record(record)
+    return record
+
+
+@contextmanager
+def _damages(file: Path, what: str) -> Iterator[None]:
+    """Whatever goes wrong with a file in one sentence."""
+    try:
+        yield
+    except ModelFileError:
+        raise
+    except InputError as error:  # says what to do itself
+        raise ModelFileError(f"{file} {what}: {told(error)}.") from error
+    except _WRONG as error:
+        raise ModelFileError(f"{file} {what} ({told(error)}). It is damaged or truncated: save again.") from error
+
+
+def load(cls: type[E], path: str | Path, *, module: "ModuleSource" = None, device: str = "auto") -> E:
+    """Read a model of the given class."""
+    record = read_record(path)
+    if record["kind"] != cls.__name__:
+        raise ModelFileError(f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load.")
+    if record["own_module"] and module is None:
+        raise ModelFileError(f"{path} has a network of its own, which files do not hold. Pass module= again.")
+    where = resolve_device(device)
+    with _damages(Path(path), "cannot be used"):
+        model = _model(cls, record, module)
+        model.posterior_ = _posterior(model, record, Path(path), where)
+        return model
+
+
+def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
+    """The estimator with everything but its networks."""
+    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
+    model = cls(**settings, module=module)
+    model._check_settings()
+    for name in _FITTED:
+        setattr(model, name, record["fitted"][name])
+    model.encoder_ = encoder_from(record["encoder"])
+    if "classes" in record:
+        model.classes_ = labels_from_plain(record["classes"])
+    else:
+        model.y_mean_, model.y_std_ = float(record["y_mean"]), float(record["y_std"])
+    if record["feature_names"] is not None:
+        model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
+    model.verdict_ = Verdict(*record["verdict"])
+    return model
+
+
+def _posterior(model: "PMCNetEstimator", record: dict[str, Any], path: Path, where: torch.device) -> ParticlePosterior:
+    """The networks, after checking that they are those of the record."""
+    state = record["likelihood"]
+    likelihood: Likelihood = _LIKELIHOODS[state["kind"]](**{k: v for k, v in state.items() if k != "kind"})
+    tensors = read_tensors(path, record["tensors"])
+    check_networks(tensors, record["layout"], likelihood, path)
+    network = model._network(likelihood.n_outputs)
+    layout = [[p.name, list(p.shape)] for p in network.layout]
+    if layout != record["layout"]:
+        raise ModelFileError(
+            f"the network does not fit {path}: its parameters are {layout!r:.200}, saved {record['layout']!r:.200}."
+        )
+    put_buffers(tensors, network, path)
+    samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
+    memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
+    if record["population"]:
+        status, reason = model.verdict_
+        known = float(record["ess"])
+        return Population(network, likelihood, samples, memory, reason=reason, status=status, known_ess=known)
+    error = record["log_evidence_error"]
+    return RecordedPosterior(
+        network,
+        likelihood,
+        samples,
+        memory,
+        recorded_verdict=model.verdict_,
+        recorded_error=math.inf if error is None else float(error),
+    )

@@ -1,0 +1,149 @@
+"""The form of `model.json`: checked before anything is made of it, so that what is made of it can be used."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pmcnet.ais.annealed.result import SEVERITY
+from pmcnet.estimators.columns import MAX_COLUMNS, MAX_LEVELS
+from pmcnet.io.schema import (
+    Form,
+    by_kind,
+    either,
+    flag,
+    listing,
+    mapping,
+    nothing,
+    number,
+    row,
+    table,
+    text,
+    whole,
+)
+
+MOST_INPUTS = 1 << 24
+"""Numbers in one row of inputs: an image of 4096 x 4096."""
+MOST_CHARACTERS = 1 << 22
+"""Of the names of all classes, each as long as the longest."""
+LARGEST = 1e100
+"""Of numbers whose squares are needed."""
+
+_POSITIVE = math.ulp(0.0)
+_SCALAR = either(nothing, flag, number(), text())
+_VALUE = either(_SCALAR, listing(_SCALAR))
+_MEANS, _DEVIATIONS = listing(number(), 1), listing(number(_POSITIVE), 1)
+_KIND = text()
+
+_FITTED = table(
+    method_=text(),
+    method_reason_=text(),
+    method_options_=mapping(_VALUE),
+    prior_std_=either(nothing, number(0)),
+    prior_trials_=listing(mapping(_VALUE)),
+    history_=listing(mapping(_VALUE)),
+    n_features_in_=whole(1),
+)
+_CLASSES = by_kind(
+    "likelihood of classes",
+    {"Bernoulli": table(kind=_KIND), "Categorical": table(kind=_KIND, n_classes=whole(2, MOST_INPUTS))},
+)
+_NOISE = by_kind(
+    "likelihood of numbers",
+    {
+        "Gaussian": table(kind=_KIND, sigma=number(_POSITIVE, LARGEST)),
+        "LearnedGaussian": table(
+            kind=_KIND, log_sigma_mean=number(-300, 300), log_sigma_std=number(_POSITIVE, LARGEST)
+        ),
+    },
+)
+_ENCODER = by_kind(
+    "encoder",
+    {
+        "table": table(
+            kind=_KIND,
+            columns=listing(table(name=text(), kind=text("number", "text"), levels=listing(text())), 1),
+            mean=_MEANS,
+            std=_DEVIATIONS,
+            shares=listing(listing(number(0, 1))),
+            flagged=listing(flag),
+        ),
+        "images": table(kind=_KIND, shape=listing(whole(1, MOST_INPUTS), 2), mean=_MEANS, std=_DEVIATIONS),
+    },
+)
+_LABELS = either(
+    table(type=text("str"), object=flag, values=listing(text(), 2)),
+    table(type=text("bool"), object=flag, values=listing(flag, 2)),
+    table(type=text("int"), object=flag, values=listing(whole(-(1 << 63), (1 << 64) - 1), 2)),
+    table(type=text("float"), object=flag, values=listing(number(), 2)),
+)
+_COMMON: dict[str, Form] = {
+    "format": text(),
+    "version": whole(1),
+    "library": text(),
+    "settings": mapping(either(mapping(_VALUE), _VALUE)),
+    "own_module": flag,
+    "layout": listing(row(text(), listing(whole())), 1),
+    "encoder": _ENCODER,
+    "fitted": _FITTED,
+    "feature_names": either(nothing, listing(text(), 1)),
+    "verdict": row(text(*SEVERITY), text()),
+    "population": flag,
+    "log_evidence_error": either(nothing, number(0)),
+    "ess": number(0),
+    "tensors": mapping(either(text(), table(shape=listing(whole()), dtype=text()))),
+    "fingerprint": text(),
+}
+_RECORD = by_kind(
+    "kind of model",
+    {
+        "PMCNetClassifier": table(kind=_KIND, **_COMMON, likelihood=_CLASSES, classes=_LABELS),
+        "PMCNetRegressor": table(
+            kind=_KIND, **_COMMON, likelihood=_NOISE, y_mean=number(), y_std=number(_POSITIVE, LARGEST)
+        ),
+    },
+)
+
+
+def check_record(record: Any) -> None:
+    """Refuse a record whose parts are missing, too many, of another form or do not belong together: `ValueError`."""
+    _RECORD(record, "the record")
+    encoder, n_features, names = record["encoder"], record["fitted"]["n_features_in_"], record["feature_names"]
+    if encoder["kind"] == "table":
+        own = [column["name"] for column in encoder["columns"]]
+        _check_columns(encoder, own)
+        _check(n_features == len(own), f"{len(own)} columns are encoded and n_features_in_ is {n_features}")
+        _check(names in (None, own), "the feature names are not those of the encoder's columns")
+    else:
+        n_inputs, n_channels = math.prod(encoder["shape"]), encoder["shape"][0]
+        fitting = n_inputs == n_features <= MOST_INPUTS and len(encoder["mean"]) in (1, n_channels)
+        _check(fitting and len(encoder["mean"]) == len(encoder["std"]), "the parts of its encoder do not agree")
+        _check(names is None, "images have no feature names")
+    if "classes" in record:
+        values, n_classes = record["classes"]["values"], record["likelihood"].get("n_classes", 2)
+        _check(len(values) == n_classes, f"it has {len(values)} classes for {n_classes} outputs")
+        _check(_distinct(values), "a class comes twice")
+        n_characters = len(values) * max(len(str(value)) for value in values)  # numpy gives all the longest one's room
+        _check(n_characters <= MOST_CHARACTERS, "the names of its classes are too long")
+
+
+def _check_columns(encoder: Mapping[str, Any], names: Sequence[str]) -> None:
+    lengths = {len(encoder[part]) for part in ("columns", "mean", "std", "shares", "flagged")}
+    _check(lengths == {len(names)}, "the parts of its encoder do not agree in length")
+    _check(_distinct(names), "a column's name comes twice")
+    _check(len(names) <= MAX_COLUMNS, f"it has {len(names)} columns; {MAX_COLUMNS} are possible")
+    for column, share in zip(encoder["columns"], encoder["shares"], strict=True):
+        levels = column["levels"]
+        fitting = len(levels) == len(share) and bool(levels) == (column["kind"] == "text") and _distinct(levels)
+        _check(
+            fitting and len(levels) <= MAX_LEVELS,
+            f"the levels of the encoder's column {column['name']!r:.60} do not belong together",
+        )
+
+
+def _distinct(values: Sequence[Any]) -> bool:
+    return len(set(values)) == len(values)
+
+
+def _check(fine: bool, told: str) -> None:
+    if not fine:
+        raise ValueError(told)

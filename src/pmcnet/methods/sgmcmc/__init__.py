@@ -1,0 +1,1 @@
+"""Samplers on mini-batches: stochastic gradient Langevin and Hamiltonian dynamics."""

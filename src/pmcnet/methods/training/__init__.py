@@ -1,0 +1,1 @@
+"""Training on mini-batches: the loop, Adam, and where samplers start."""

@@ -1,0 +1,124 @@
+"""Where a training stands after an epoch: what it needs to go on, in memory and on disk.
+
+    save_training(state, "checkpoint.safetensors")
+    fitted = method.fit(target, seed=seed, state=load_training("checkpoint.safetensors"))
+
+All that is random in a training follows from its seed and the epoch, so the tensors are everything.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import torch
+from torch import Tensor
+
+from pmcnet.errors import InputError
+from pmcnet.io.atomic import write_whole
+from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.tensors import parse_tensors
+from pmcnet.rng import check_seed
+
+Stage = Literal["fit", "start", "walk"]
+FORMAT = "pmcnet-training-1"
+MOST_EPOCHS = 1 << 32
+
+
+class TrainingState(NamedTuple):
+    """A training after some epochs.
+
+    `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch on validation rows,
+    and the history, (epochs, 2) of validation loss (NaN without such rows) and seconds. `stage` says what is trained:
+    the networks of a "fit", those from which a sampler is to "start", or chains on their "walk" from there.
+
+    The tensors that an observer sees are those of the training itself, which its next epoch changes: write them to disk
+    at once, or copy what is to be kept.
+    """
+
+    tensors: Mapping[str, Tensor]
+    epoch: int
+    seed: int
+    stage: Stage = "fit"
+
+
+TrainingObserver = Callable[[TrainingState], None]
+
+
+def save_training(state: TrainingState, path: str | Path, *, problem: str = "") -> Path:
+    """Write a state; the file at `path` is replaced when the new one is complete.
+
+    Args:
+        state: of a training.
+        path: of the file.
+        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them again.
+    """
+    from safetensors.torch import save
+
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.tensors.items()}
+    form = json.dumps({"epoch": state.epoch, "seed": state.seed, "stage": state.stage})
+    return write_whole(path, save(tensors, {"format": FORMAT, "state": form, "problem": problem}))
+
+
+def load_training(path: str | Path, device: torch.device | None = None) -> TrainingState:
+    """The state that was saved there, on the given device; whether it fits a method is seen when that goes on."""
+    try:
+        tensors, metadata = parse_tensors(read_file(path))
+        if metadata.get("format") != FORMAT:
+            raise ValueError("it is of another version or kind")
+        form = parse_json(metadata["state"])
+        moved = {name: tensor.to(device or "cpu") for name, tensor in tensors.items()}
+        return _checked(TrainingState(moved, **form))
+    except (LookupError, MemoryError, OSError, TypeError, ValueError) as error:
+        raise InputError(f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again.") from error
+
+
+def _checked(state: TrainingState) -> TrainingState:
+    check_seed(state.seed)
+    if type(state.epoch) is not int or not 0 <= state.epoch < MOST_EPOCHS:
+        raise InputError("epoch must be a whole number, 0 or more.")
+    if state.stage not in get_args(Stage):
+        raise InputError(f"stage must be one of {', '.join(get_args(Stage))}.")
+    return state
+
+
+def check_place(state: TrainingState, *, n_epochs: int, seed: int, stage: Stage) -> None:
+    """Raise unless the state is of a training with this seed, for this stage, of no more epochs.
+
+    Args:
+        state: to go on from.
+        n_epochs: epochs of the whole training.
+        seed: of the training.
+        stage: what is trained.
+    """
+    if state.stage != stage:
+        raise _misfit(f"it is of a {state.stage}, and this is a {stage}")
+    if state.seed != seed:
+        raise _misfit(f"it is of seed {state.seed}, and this is of seed {seed}")
+    if not 0 <= state.epoch <= n_epochs:
+        raise _misfit(f"it has made {state.epoch} epochs, and this makes {n_epochs}")
+
+
+def check_tensors(state: TrainingState, parts: Mapping[str, Tensor]) -> None:
+    """Raise unless the state's tensors have the names, shapes and types of `parts`."""
+    found = state.tensors
+    if found.keys() != parts.keys():
+        raise _misfit(f"it holds {', '.join(sorted(found)) or 'nothing'}; needed are {', '.join(sorted(parts))}")
+    for name, part in parts.items():
+        have, need = found[name], part
+        if have.shape != need.shape or have.dtype != need.dtype:
+            raise _misfit(
+                f"its {name} is {tuple(have.shape)} of {have.dtype}; needed is {tuple(need.shape)} of {need.dtype}"
+            )
+
+
+def refuse_state(name: str, state: TrainingState | None) -> None:
+    """Raise where a state is given to a method that cannot go on from one."""
+    if state is not None:
+        raise InputError(f"{name} cannot go on from a state. Fit from the beginning: leave state out.")
+
+
+def _misfit(why: str) -> InputError:
+    return InputError(
+        f"the training cannot go on from this state: {why:.300}. Continue with the settings and data it was begun with."
+    )

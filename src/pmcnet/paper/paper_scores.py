@@ -1,0 +1,104 @@
+"""A posterior on test rows, as plain data: Algorithm 2's metrics, the averaged prediction's, diagnostics."""
+
+import math
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from pmcnet import ais, metrics
+from pmcnet.bnn import Likelihood, Network, ParticlePosterior
+from pmcnet.runs.figure_data import Record, diagnostics, finite
+
+Say = Callable[[str], None]
+
+_MOST_ERRORS = 500  # of test rows, for figures
+PER_DRAW = ("auc", "precision", "recall", "specificity", "accuracy", "f1")
+
+
+def since(start: float, device: torch.device) -> float:
+    """Seconds from `start`, on the monotonic clock, until the device has done what it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.monotonic() - start
+
+
+def class_metrics(probability: Tensor, label: Tensor, positive: int) -> dict[str, Tensor]:
+    """The paper's metrics: binary with its positive class, or averaged over classes."""
+    if probability.shape[-1] == 2:
+        return metrics.binary_metrics(probability, label, positive)
+    return metrics.multiclass_metrics(probability, label)
+
+
+def score(
+    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, positive: int = 0, n_passes: int = 100, seed: int = 0
+) -> Record:
+    """Everything the tables need.
+
+    Args:
+        posterior: weighted networks.
+        x: test inputs (N, ...).
+        y: test classes (N,).
+        positive: the class that precision, recall, specificity and F1 are about; the paper takes class 0.
+        n_passes: R.
+        seed: of the R draws.
+    """
+    label = y.long()
+    draws = posterior.draws(x, n_passes=n_passes, seed=seed)  # (R, N, C)
+    each = class_metrics(draws, label, positive)
+    average = posterior.predict(x).mean  # (N, C)
+    bma = {name: float(value) for name, value in class_metrics(average, label, positive).items()}
+    bma |= {"nll": float(-posterior.log_predictive(x, y).mean()), "ece": float(metrics.ece(average, label))}
+    return {
+        "per_draw": {name: metrics.summarise(each[name])._asdict() for name in PER_DRAW if name in each},
+        "bma": {name: finite(value) for name, value in bma.items()},
+        "confusion": metrics.confusion_matrix(draws, label).double().mean(0).tolist(),
+        "diagnostics": diagnostics(posterior),
+    }
+
+
+def regression_score(
+    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, unit: float, n_passes: int = 100, seed: int = 0
+) -> Record:
+    """Squared errors per draw and of the average, the log predictive density and the coverage of 90 % intervals.
+
+    Args:
+        posterior: weighted networks.
+        x: test inputs (N, d).
+        y: test responses (N,), scaled.
+        unit: what one unit of y stands for; errors are in the response's own unit.
+        n_passes: R.
+        seed: of the R draws.
+    """
+    each = unit**2 * metrics.mse(posterior.draws(x, n_passes=n_passes, seed=seed)[..., 0], y)  # (R,)
+    predictive, (low, high) = posterior.predict_with_quantiles(x, (0.05, 0.95))
+    error = (predictive.mean[:, 0] - y).square() * unit**2  # (N,)
+    bma = {
+        "mse": float(error.mean()),
+        "nll": float(-posterior.log_predictive(x, y).mean()) + math.log(unit),
+        "coverage": float(((y >= low) & (y <= high)).double().mean()),
+    }
+    return {
+        "per_draw": {"mse": metrics.summarise(each)._asdict()},
+        "bma": {name: finite(value) for name, value in bma.items()},
+        "squared_errors": error[:_MOST_ERRORS].tolist(),
+        "diagnostics": diagnostics(posterior),
+    }
+
+
+class StepScores:
+    """An observer that scores each step's draws on test rows, for the curve of metric against step.
+
+    Nothing is chosen by what it sees.
+    """
+
+    def __init__(self, network: Network, likelihood: Likelihood, x: Tensor, y: Tensor, *, n_passes: int) -> None:
+        self.network, self.likelihood, self.x, self.y, self.n_passes = network, likelihood, x, y, n_passes
+        self.seen: list[dict[str, float]] = []
+
+    def __call__(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
+        """Mean AUC and accuracy over R draws of this step."""
+        posterior = ParticlePosterior(self.network, self.likelihood, info.samples)
+        each = score(posterior, self.x, self.y, n_passes=self.n_passes)["per_draw"]
+        self.seen.append({name: each[name]["mean"] for name in ("auc", "accuracy")})

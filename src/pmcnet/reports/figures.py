@@ -1,9 +1,0 @@
-"""Every figure: data and a path in, a `.png` or `.svg` written, its path out."""
-
-from pmcnet.reports.confusion import confusion
-from pmcnet.reports.error_violins import squared_errors
-from pmcnet.reports.histograms import histograms
-from pmcnet.reports.roc import roc, roc_grid
-from pmcnet.reports.steps import metric_by_step
-
-__all__ = ["confusion", "histograms", "metric_by_step", "roc", "roc_grid", "squared_errors"]

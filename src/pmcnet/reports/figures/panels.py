@@ -1,0 +1,59 @@
+"""Figures of the page: drawings side by side, a legend, and a caption that says what is seen."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from matplotlib.axes import Axes
+
+from pmcnet.reports.figures import canvas
+from pmcnet.reports.figures.inline_svg import inline_svg
+from pmcnet.reports.html import Markup, folded, tag
+
+ALONE = (4.4, 3.7)  # inches; as wide as a phone, so that letters keep their size there
+BESIDE = (3.6, 2.7)
+SQUARE = (3.6, 3.4)
+MOST = 9  # panels shown at once
+
+Size = tuple[float, float]  # width and height in inches
+Legend = Sequence[tuple[str, str]]  # a mark (its class in the style sheet, or HTML), what it means
+
+
+class Panel(NamedTuple):
+    """One drawing: its title, what it shows in words, its axes, and the function that draws it."""
+
+    title: str | None
+    words: str
+    x: str
+    y: str
+    draw: Callable[[Axes], None]
+
+
+def figure(key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE) -> Markup:
+    """Return a figure of all panels, `size` being that of one of several; beyond nine, the rest is folded away."""
+    size = ALONE if len(panels) == 1 else size
+    drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
+    shown = tag("div", *drawn[:MOST], class_="panels")
+    rest = (
+        folded(f"The other {len(drawn) - MOST} panels", tag("div", *drawn[MOST:], class_="panels"))
+        if drawn[MOST:]
+        else None
+    )
+    kind = "alone" if len(panels) == 1 else None
+    return tag("figure", marks(legend) if legend else None, shown, rest, tag("figcaption", caption), class_=kind)
+
+
+def marks(legend: Legend) -> Markup:
+    """Return a legend as a list."""
+    return tag("ul", *(tag("li", _mark(mark), words) for mark, words in legend), class_="legend")
+
+
+def _mark(mark: str) -> Markup:
+    return mark if isinstance(mark, Markup) else tag("span", class_=f"mark {mark}", aria_hidden="true")
+
+
+def _drawn(panel: Panel, key: str, size: Size) -> Markup:
+    drawing, ax = canvas.single(size)
+    panel.draw(ax)
+    canvas.axis_names([ax], panel.x, panel.y)
+    title = tag("h3", panel.title) if panel.title is not None else None
+    return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")

@@ -1,0 +1,41 @@
+"""The estimator of a run's settings; settings that cannot work are refused before anything is written."""
+
+from typing import Any
+
+from pmcnet.errors import InputError
+from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
+from pmcnet.estimators.plan import resolve_device
+from pmcnet.methods.registry import options
+from pmcnet.runs.config import RunSettings, Task
+from pmcnet.runs.scores import Model
+
+
+def unfitted(settings: RunSettings, task: Task) -> Model:
+    """The estimator of these settings, after a look at them."""
+    common: dict[str, Any] = {
+        "hidden_layer_sizes": settings.hidden,
+        "activation": settings.activation,
+        "method": settings.method,
+        "method_options": dict(settings.method_options) or None,
+        "prior": settings.prior,
+        "prior_std": settings.prior_std,
+        "feature_scaling": settings.feature_scaling,
+        "budget": settings.budget,
+        "random_state": settings.seed,
+        "device": settings.device,
+    }
+    model = PMCNetClassifier(**common) if task == "classification" else PMCNetRegressor(**common, noise=settings.noise)
+    model._check_settings()
+    _check_method(settings)
+    resolve_device(settings.device)
+    return model
+
+
+def _check_method(settings: RunSettings) -> None:
+    name = "annealed" if settings.method == "auto" else settings.method
+    if settings.prior_std == "evidence" and name != "annealed":
+        raise InputError(
+            f"prior_std evidence needs the annealed method, whose evidence can be trusted; got method {name}. Use "
+            "--prior-std validation or a number, or --method annealed."
+        )
+    options(name, settings.method_options, 2).method(name)

@@ -1,0 +1,39 @@
+"""A finished model on a table whose truth is known."""
+
+from pathlib import Path
+
+from pmcnet import data
+from pmcnet.data.readers.cells import listed
+from pmcnet.errors import InputError
+from pmcnet.estimators import PMCNetClassifier
+from pmcnet.runs.config import read_config
+from pmcnet.runs.folder import RunFolder
+from pmcnet.runs.predict import read_rows
+from pmcnet.runs.run_record import metrics_record
+from pmcnet.runs.scores import Model, Record, score
+from pmcnet.runs.target_column import numbers_of, present
+
+
+def evaluate_file(model: Model, run: Path, source: str, *, target: str | None, n_passes: int, seed: int) -> Record:
+    """Metrics as `metrics.json` has them.
+
+    Args:
+        model: of the run.
+        run: the run's folder, which knows the target.
+        source: a file or the name of a built-in dataset.
+        target: the column with the truth, if other than the run's.
+        n_passes: draws behind the credible intervals.
+        seed: of those draws.
+    """
+    folder = RunFolder(run)
+    if target is None and folder.config.is_file():
+        target = read_config(folder.config).get("target")
+    frame = data.read_frame(source)
+    if not target or target not in frame.columns:
+        named = f"has no target column {target!r}" if target else "has a target column that the run does not name"
+        raise InputError(f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use --target.")
+    truth = present(frame[target], target)
+    if not isinstance(model, PMCNetClassifier):
+        truth = numbers_of(truth, target)
+    scored = score(model, read_rows(model, source), truth, n_passes=n_passes, seed=seed)
+    return metrics_record(model, scored, n_test=len(frame), fit_seconds=None)

@@ -1,0 +1,237 @@
+"""One run from settings to a finished folder, and going on with one that was interrupted."""
+
+import platform
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from signal import SIGINT
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pmcnet import __version__, ais
+from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
+from pmcnet.estimators.plan import Plan, resolve_device
+from pmcnet.estimators.progress_display import Shown
+from pmcnet.io.files import told as said
+from pmcnet.methods.checkpoint import AnyState
+from pmcnet.methods.training.state import TrainingState
+from pmcnet.runs.checkpoints import Problem
+from pmcnet.runs.config import RunSettings, config_text, read_config
+from pmcnet.runs.estimator import unfitted
+from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, write_text
+from pmcnet.runs.identity import problem
+from pmcnet.runs.lock import locked
+from pmcnet.runs.predict import predicted_columns, written
+from pmcnet.runs.prepare import Prepared, prepare
+from pmcnet.runs.processes import share_rows, share_settings
+from pmcnet.runs.run_observer import RunCompanion
+from pmcnet.runs.run_record import metrics_record, report_record
+from pmcnet.runs.scores import COVERAGE, Model, Record, Scored, score
+from pmcnet.runs.signals import Stopping
+
+PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
+_CHOSEN = ("method_reason", "asked_method", "asked_prior_std")  # in [provenance]
+
+
+class Finished(NamedTuple):
+    """The folder of a finished run, its model and its two records."""
+
+    folder: RunFolder
+    model: Model
+    metrics: Record
+    report: Record
+
+
+class _Begun(NamedTuple):
+    """What is there of a run: notes on how its method was chosen, a state, its history's lines, and a remark."""
+
+    told: dict[str, Any]
+    state: AnyState | None = None
+    lines: tuple[Record, ...] = ()
+    remark: str = ""
+
+
+def fit_run(
+    settings: RunSettings,
+    out: Path,
+    *,
+    shown: Shown,
+    fingerprint: str | None = None,
+    comm: ais.Communicator = ais.SERIAL,
+) -> Finished:
+    """Read, check, fit, score and write everything.
+
+    Args:
+        settings: of the run.
+        out: the folder to make.
+        shown: displays progress.
+        fingerprint: what the data's must be, where the settings came from an earlier run.
+        comm: processes that share the run; the others call `sharing.follow`.
+    """
+    share_settings(comm, "")
+    prepared = prepare(settings)
+    if fingerprint not in (None, prepared.fingerprint):
+        raise InputError(
+            f"{settings.data} is not the table that the config was written for: its fingerprint differs. Give that "
+            "table, or remove [provenance] from the config to fit this one."
+        )
+    model = unfitted(prepared.settings, prepared.task)
+    folder = RunFolder.create(out)
+    with locked(folder.path):
+        RunFolder.create(out)  # again: another process may have been faster
+        try:
+            with _writing(folder):
+                share_rows(comm, prepared, None)
+                return _run(model, prepared, folder, shown, _Begun(told={}), comm)
+        except RunInterrupted:
+            raise
+        except RunFailed:
+            if not folder.config.is_file():
+                folder.discard()
+            raise
+        except BaseException as error:
+            if isinstance(error, InputError) or not (folder.history.is_file() or folder.checkpoints.exist()):
+                folder.discard()
+            raise
+
+
+def resume_run(path: Path, *, shown: Shown, comm: ais.Communicator = ais.SERIAL) -> Finished:
+    """Go on with a run that was interrupted, from its last checkpoint or from the beginning."""
+    folder = RunFolder.open(path)
+    if folder.metrics.is_file():
+        raise InputError(f"{path} is finished; there is nothing to resume. See `pmcnet diagnose {path}`.")
+    with _writing(folder), locked(path):
+        config = read_config(folder.config)
+        provenance = config.pop("provenance", {})
+        settings = RunSettings.of(config)
+        share_settings(comm, folder.config.read_text(encoding="utf-8"))
+        prepared = prepare(settings)
+        if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
+            raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
+        model = unfitted(settings, prepared.task)
+        found = folder.checkpoints.load(problem(prepared, settings), resolve_device(settings.device))
+        begun = _Begun(told={key: provenance[key] for key in _CHOSEN if provenance.get(key)})
+        if found is not None:
+            n_steps = 0 if isinstance(found.state, TrainingState) else found.state.step
+            begun = _Begun(begun.told, found.state, tuple(first_lines(folder.history, n_steps)), found.remark)
+        share_rows(comm, prepared, found.path if found else None)
+        folder.clear()
+        if begun.lines:  # at no moment may the file lack a step that the checkpoint knows
+            write_text(folder.history, lines_text(begun.lines))
+        else:
+            folder.history.unlink(missing_ok=True)
+        return _run(model, prepared, folder, shown, begun, comm)
+
+
+@contextmanager
+def _writing(folder: RunFolder) -> Iterator[None]:
+    """Errors of the file system as sentences that say how to go on."""
+    try:
+        yield
+    except OSError as error:
+        raise RunFailed(_stuck(folder, error)) from error
+
+
+def _stuck(folder: RunFolder, error: OSError) -> str:
+    why = error.strerror or said(error)
+    if not folder.path.is_dir():
+        return f"{folder.path} is gone: it was moved or removed while the run wrote to it. Put it back, or fit again."
+    if not folder.config.is_file():
+        return f"{folder.path} cannot be written to ({why}). Make room, or choose another --out, and fit again."
+    what = error.filename or folder.path
+    return (
+        f"{what} could not be written ({why}), so the run has stopped. Make room there, or give back the right to "
+        f"write, and go on with: pmcnet resume {folder.path}"
+    )
+
+
+def _run(
+    model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begun: _Begun, comm: ais.Communicator
+) -> Finished:
+    """Fit, score and write."""
+    asked = prepared.settings
+    settled = [asked]
+
+    def settle(plan: Plan, prior_std: float | None) -> Problem:
+        device, found = resolve_device(asked.device).type, prior_std is not None
+        settled[0] = replace(asked, method=plan.name, method_options=dict(vars(plan.options)), device=device)
+        if prior_std is not None:
+            settled[0] = replace(settled[0], prior_std=prior_std)
+        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.told))
+        return problem(prepared, settled[0], with_prior=found)
+
+    for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
+        shown.stage(remark)
+    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked) | begun.told))
+    start = time.monotonic()
+    with Stopping(lambda: shown.say(PATIENCE)) as stop:
+        companion = RunCompanion(folder, shown, stop, settle, begun.state, begun.lines)
+        model._companion, model._comm = companion, comm
+        try:
+            model.fit(prepared.x_train, prepared.y_train)
+            seconds = companion.before + time.monotonic() - start
+            companion.save()
+            stop.check(stepping=False)
+            model.method_reason_ = begun.told.get("method_reason", model.method_reason_)
+            if begun.lines:
+                model.history_ = companion.lines
+            return _finish(model, prepared, settled[0], folder, seconds)
+        except KeyboardInterrupt as error:
+            if not stop.at_once:
+                companion.save()
+            kept = "A checkpoint was saved" if folder.checkpoints.exist() else "The settings were saved"
+            text = f"interrupted. {kept}; go on with: pmcnet resume {folder.path}"
+            raise RunInterrupted(text, stop.number or SIGINT) from error
+        except ProcessLostError as error:
+            companion.save()
+            raise RunFailed(f"{error} Go on with: pmcnet resume {folder.path}") from error
+        finally:
+            model._companion, model._comm = None, ais.SERIAL
+
+
+def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float) -> Finished:
+    """Score, and write everything that a finished run has."""
+    from pmcnet.reports.page import write_report
+
+    scored: Scored | None = None
+    if len(prepared.y_test):
+        scored = score(model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed)
+        _write_predictions(model, prepared, folder.predictions)
+    model.save(folder.model)
+    metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
+    rows = (prepared.test_rows + 1).tolist()
+    report = report_record(model, settings, metrics, scored, n_train=len(prepared.y_train), rows=rows)
+    write_text(folder.history, lines_text(model.history_))
+    write_json(folder.report_data, report)
+    write_report(report, folder.report)
+    write_json(folder.metrics, metrics)
+    return Finished(folder, model, metrics, report)
+
+
+def _write_predictions(model: Model, prepared: Prepared, path: Path) -> None:
+    from pandas import DataFrame  # type: ignore[import-untyped]
+
+    added = predicted_columns(model, prepared.x_test, coverage=COVERAGE)
+    table = DataFrame({"row": prepared.test_rows + 1, "truth": prepared.y_test, **written(added)})
+    write_text(path, table.to_csv(index=False, lineterminator="\n"))
+
+
+def _provenance(prepared: Prepared, reason: str, asked: RunSettings) -> dict[str, Any]:
+    import sklearn  # type: ignore[import-untyped]
+    import torch
+
+    return {
+        "data_fingerprint": prepared.fingerprint,
+        "task": prepared.task,
+        "method_reason": reason,
+        "asked_method": asked.method,
+        "asked_prior_std": asked.prior_std,
+        "pmcnet": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "scikit-learn": sklearn.__version__,
+    }

@@ -1,0 +1,226 @@
+"""Predictions as columns, for a whole table or streamed from file to file in bounded memory."""
+
+import csv
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pmcnet import data
+from pmcnet.data import Kind
+from pmcnet.data.csv_injection import guarded, guarded_column, has_carriage_return
+from pmcnet.errors import InputError
+from pmcnet.estimators import PMCNetClassifier
+from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.runs.scores import Model
+
+if TYPE_CHECKING:
+    from pandas import DataFrame  # type: ignore[import-untyped]
+
+CHUNK_ROWS = 50_000
+T = TypeVar("T")
+
+
+def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDArray[Any]]:
+    """What `pmcnet predict` adds to each row, by column name."""
+    if isinstance(model, PMCNetClassifier):
+        predictive = model.predictive(x)
+        best = predictive.mean.argmax(1)
+        names = [f"probability_{name}" for name in model.classes_]
+        return {
+            "prediction": model.classes_[best],
+            **dict(zip(names, predictive.mean.T, strict=True)),
+            "epistemic": predictive.epistemic,
+            "aleatoric": predictive.aleatoric,
+        }
+    predictive, interval = model.predictive_interval(x, coverage)
+    return {
+        "prediction": predictive.mean[:, 0],
+        "std": np.sqrt(predictive.total),
+        "lower": interval[:, 0],
+        "upper": interval[:, 1],
+        "epistemic": predictive.epistemic,
+        "aleatoric": predictive.aleatoric,
+    }
+
+
+def feature_kinds(model: Model) -> dict[str, Kind]:
+    """The columns that a model needs, and what each holds."""
+    encoder = model.encoder_
+    if not isinstance(encoder, TableEncoder):
+        raise InputError("this model was fitted to images; tables cannot be predicted with it.")
+    return {column.name: column.kind for column in encoder.columns.columns}
+
+
+def selected(model: Model, frame: "DataFrame") -> "DataFrame":
+    """The model's columns of a table, in the model's order; others are ignored, missing ones refused."""
+    names = list(feature_kinds(model))
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        shown = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        raise InputError(
+            f"the table lacks the column(s) {shown}, which the model was trained on. Add them, or correct their names."
+        )
+    return frame[names]
+
+
+def predict_file(
+    model: Model,
+    source: str,
+    out: Path | None,
+    *,
+    coverage: float,
+    n_passes: int | None,
+    progress: Callable[[int], None],
+) -> int:
+    """Add predictions to each row of a table and write it as CSV; returns the number of rows.
+
+    Args:
+        model: a fitted model of a table.
+        source: a file or the name of a built-in dataset.
+        out: where to write, standard output when absent; either gets the whole table or nothing.
+        coverage: of the intervals of a regression.
+        n_passes: networks to use; all when absent.
+        progress: told the number of rows done.
+    """
+    kinds = feature_kinds(model)
+    _check_free(out)
+    if n_passes is not None:
+        model = model.thinned(n_passes)
+    if out is None:  # through a temporary file too, so that a bad row late in the table leaves nothing half-written
+        with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
+            n_rows = _write(model, source, spool, kinds, coverage, progress)
+            spool.seek(0)
+            shutil.copyfileobj(spool, sys.stdout)
+        return n_rows
+    part = out.with_name(f".{out.name}.part")
+    try:
+        part.unlink(missing_ok=True)  # a link would be followed
+        with part.open("w", encoding="utf-8", newline="") as file:
+            n_rows = _write(model, source, file, kinds, coverage, progress)
+        os.replace(part, out)
+    except OSError as error:
+        raise InputError(
+            f"{out} cannot be written ({error.strerror}). Choose another -o, in a folder that exists and is yours."
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+    return n_rows
+
+
+def _check_free(out: Path | None) -> None:
+    try:
+        if out is not None and out.exists():
+            raise InputError(f"{out} exists already. Choose another -o, or remove it.")
+    except OSError as error:
+        raise InputError(f"{out} cannot be written ({error.strerror}). Choose another -o.") from error
+
+
+def _write(
+    model: Model,
+    source: str,
+    file: TextIO,
+    kinds: dict[str, Kind],
+    coverage: float,
+    progress: Callable[[int], None],
+) -> int:
+    """Read, predict and write, each while the others go on."""
+    n_rows, writing = 0, None
+    with ThreadPoolExecutor(1) as writer:
+        for raw, chunk in ahead(_chunks(source, kinds)):
+            x = selected(model, chunk)
+            check_rows(model, x, first_row=n_rows + 1)
+            added = predicted_columns(model, x, coverage=coverage)
+            clash = next((name for name in added if name in raw.columns), None)
+            if clash is not None:
+                raise InputError(
+                    f"{source} has a column {clash!r} already, as predictions are called. Rename or drop it."
+                )
+            if writing is not None:
+                writing.result()
+            writing = writer.submit(_write_rows, raw, added, file, n_rows == 0)
+            n_rows += len(chunk)
+            progress(n_rows)
+        if writing is not None:
+            writing.result()
+    return n_rows
+
+
+def _write_rows(raw: "DataFrame", added: Mapping[str, NDArray[Any]], file: TextIO, header: bool) -> None:
+    """Rows of CSV; texts that a spreadsheet would run are guarded."""
+    from pandas import DataFrame  # slow to import
+
+    columns = {name: raw[name].to_numpy() for name in raw.columns} | written(added)
+    texts = {name: values for name, values in columns.items() if isinstance(values, np.ndarray)}  # others: numbers
+    broken = any(map(has_carriage_return, (*texts.values(), np.array(list(columns), dtype=object))))
+    DataFrame(columns | {name: guarded_column(values) for name, values in texts.items()}).to_csv(
+        file,
+        index=False,
+        header=[guarded(name) for name in columns] if header else False,
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if broken else csv.QUOTE_MINIMAL,
+    )
+
+
+def ahead(items: Iterator[T]) -> Iterator[T]:
+    """The same items, the next one being made in another thread."""
+    end = object()
+    with ThreadPoolExecutor(1) as reader:
+        following = reader.submit(next, items, end)
+        while (item := following.result()) is not end:
+            following = reader.submit(next, items, end)
+            yield item  # type: ignore[misc]
+
+
+def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Columns as a CSV file has them: classes as they are, measured numbers with 8 digits.
+
+    Numbers that are large beside their standard deviation get as many digits more as it takes to tell them apart.
+    """
+    digits = dict.fromkeys(columns, 8)
+    if "std" in columns and len(columns["std"]):
+        size, deviation = np.abs(columns["prediction"]).max(), columns["std"].min()
+        more = int(np.log10(max(size / deviation, 1.0))) if deviation > 0 else 0
+        digits |= dict.fromkeys(("prediction", "lower", "upper"), min(8 + more, 17))
+    return {
+        name: values
+        if name == "prediction" and values.dtype.kind != "f"
+        else [f"{value:.{digits[name]}g}" for value in values.tolist()]
+        for name, values in columns.items()
+    }
+
+
+def check_rows(model: Model, x: "DataFrame", *, first_row: int = 1) -> None:
+    """Refuse texts that training did not have and infinities, by the number of their row in the whole table."""
+    encoder = model.encoder_
+    if isinstance(encoder, TableEncoder):
+        encoder.columns.matrix(x, first_row=first_row)
+
+
+def _chunks(source: str, kinds: dict[str, Kind]) -> Iterator[tuple["DataFrame", "DataFrame"]]:
+    """The table in pieces, each as it is in the file and with the model's columns as the model needs them.
+
+    Columns that the model needs and the table lacks are refused with the model's own words.
+    """
+    head = next(iter(data.frame_chunks(source, n_rows=1)), None)
+    present = {} if head is None else {name: kind for name, kind in kinds.items() if name in head.columns}
+    raw = data.frame_chunks(source, n_rows=CHUNK_ROWS)
+    return zip(raw, data.frame_chunks(source, n_rows=CHUNK_ROWS, columns=present), strict=True)
+
+
+def read_rows(model: Model, source: str) -> "DataFrame":
+    """The model's columns of a whole table, read as the model needs them and checked."""
+    from pandas import concat
+
+    x = concat([selected(model, chunk) for _, chunk in _chunks(source, feature_kinds(model))])
+    check_rows(model, x)
+    return x

@@ -1,0 +1,121 @@
+"""The JSON of a run: `metrics.json` for machines, `report.json` for the page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from pmcnet import __version__
+from pmcnet.bnn import MLP
+from pmcnet.estimators import PMCNetClassifier
+from pmcnet.io.plain import plain
+from pmcnet.runs.config import RunSettings
+from pmcnet.runs.figure_data import diagnostics
+from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scored
+
+LABELS = {"nll": "negative log-likelihood", "auc": "area under the ROC curve", "ece": "expected calibration error"} | {
+    "brier": "Brier score",
+    "rmse": "root mean squared error",
+    "mse": "mean squared error",
+    "mae": "mean absolute error",
+    "r2": "R squared",
+    "crps": "CRPS",
+    "coverage90": "coverage of 90 % intervals",
+    "f1": "F1",
+}
+UNITS = {"nll": "nats"}
+
+
+def metrics_record(model: Model, scored: Scored | None, *, n_test: int, fit_seconds: float | None) -> Record:
+    """`metrics.json`."""
+    return {
+        "task": "classification" if isinstance(model, PMCNetClassifier) else "regression",
+        "method": model.method_,
+        "n_test": n_test,
+        "bma": scored.bma if scored else {},
+        "per_draw": plain(scored.per_draw) if scored else {},
+        "diagnostics": diagnostics(model.posterior_),
+        "seconds": {"fit": fit_seconds, "predict": scored.seconds if scored else None},
+    }
+
+
+def report_record(
+    model: Model,
+    settings: RunSettings,
+    metrics: Mapping[str, Any],
+    scored: Scored | None,
+    *,
+    n_train: int,
+    rows: Sequence[int],
+) -> Record:
+    """`report.json`: what the page is drawn from.
+
+    Args:
+        model: fitted.
+        settings: of the run.
+        metrics: as `metrics_record` made them.
+        scored: of the test rows, if there are any.
+        n_train: training rows.
+        rows: where each test row is in the table, from 1.
+    """
+    classes = [str(name) for name in model.classes_] if isinstance(model, PMCNetClassifier) else None
+    task = "regression" if classes is None else "binary" if len(classes) == 2 else "multiclass"
+    network = model.posterior_.network
+    sizes = "-".join(map(str, network.sizes)) + f", {network.activation}" if isinstance(network, MLP) else "own module"
+    figures = dict(scored.figures) if scored else {}
+    for name in ("histograms", "scatter", "uncertain"):
+        if name in figures:
+            figures[name] = [entry | {"row": int(rows[entry["row"]])} for entry in figures[name]]
+    if task == "binary":
+        figures["roc"] = [curve for curve in figures.get("roc", []) if curve["class"] == 1]
+    return {
+        "format": 1,
+        "title": f"{Path(settings.data).name}: {settings.target}",
+        "task": task,
+        "target": settings.target,
+        "classes": classes,
+        "verdict": {"status": model.verdict_.status, "reason": model.verdict_.reason},
+        "summary": {
+            "n_train": n_train,
+            "n_test": metrics["n_test"],
+            "n_features": model.n_features_in_,
+            "method": model.method_,
+            "method_reason": model.method_reason_,
+            "network": sizes,
+            "prior_std": model.prior_std_,
+            "fit_seconds": metrics["seconds"]["fit"],
+            "predict_seconds": metrics["seconds"]["predict"],
+            "version": __version__,
+            "data": Path(settings.data).name,
+        },
+        "metrics": [metric_entry(name, value, metrics["per_draw"].get(name)) for name, value in metrics["bma"].items()],
+        "diagnostics": {
+            key: metrics["diagnostics"][key] for key in ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error")
+        },
+        "history": per_step(model.history_),
+        "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
+        **plain(figures),
+    }
+
+
+def metric_entry(name: str, value: float | None, per_draw: Mapping[str, Any] | None) -> Record:
+    """One metric as the page shows it."""
+    entry: Record = {
+        "name": name,
+        "label": LABELS.get(name, name),
+        "value": value,
+        "per_draw": per_draw,
+        "better": "lower" if name in BETTER_LOWER else "higher",
+    }
+    return entry | ({"unit": UNITS[name]} if name in UNITS else {})
+
+
+def per_step(history: list[dict[str, Any]]) -> list[Record]:
+    """The history with the seconds of each step rather than since the beginning."""
+    steps, before = [], 0.0
+    for i, record in enumerate(history):
+        seconds = record.get("seconds") or 0.0
+        own = seconds - before if seconds >= before else seconds  # a resumed run's clock begins again
+        steps.append(plain({"step": i + 1, **record, "seconds": own}))
+        before = seconds
+    return steps

@@ -1,0 +1,169 @@
+"""The settings of a compared method, chosen on validation rows before it is fitted.
+
+A fifth of the training rows, the same for every method, is held out; test rows are not looked at. Each of the method's
+choices (`methods.grids`) is fitted to the other rows with a seed of its own, and the one with the smallest negative
+log-likelihood of the rows held out is taken. A method that has no choices there finds its prior while it is fitted.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pmcnet import tune
+from pmcnet.errors import InputError
+from pmcnet.estimators import PMCNetRegressor
+from pmcnet.estimators.fit import LEAST_VALIDATED, VALIDATION_SHARE
+from pmcnet.estimators.observer import Companion
+from pmcnet.estimators.progress_display import Shown
+from pmcnet.methods.grids import GRIDS, Choice, parts
+from pmcnet.methods.registry import options
+from pmcnet.methods.training.loop import Trained
+from pmcnet.runs.config import RunSettings
+from pmcnet.runs.estimator import unfitted
+from pmcnet.runs.figure_data import finite
+from pmcnet.runs.prepare import Prepared, with_validation
+from pmcnet.runs.scores import Model, Record, class_labels
+
+Tune = Literal["none", "validation"]
+SEED_STEP = 1
+"""How far the seed of the search is from that of the fit which is reported."""
+
+
+class Tuned(NamedTuple):
+    """Settings with the best choice in their place, the trials as plain data, and the seconds that they took."""
+
+    settings: RunSettings
+    choice: Choice
+    trials: list[Record]
+    seconds: float
+
+
+def validation_of(prepared: Prepared) -> Prepared:
+    """The training rows with validation rows held out of them, or an error that says why there can be none."""
+    if len(prepared.y_train) < LEAST_VALIDATED:
+        raise InputError(
+            f"tuning needs at least {LEAST_VALIDATED} training rows; got {len(prepared.y_train)}. Use --tune none, or "
+            "give more rows."
+        )
+    try:
+        found = with_validation(prepared, VALIDATION_SHARE, _seed(prepared.settings))
+    except InputError as error:
+        raise InputError(f"no rows can be held out for tuning: {error} Or use --tune none.") from error
+    if not len(found.y_test):
+        raise InputError("no rows can be held out for tuning: each has a class of its own. Use --tune none.")
+    return found
+
+
+def tuned(settings: RunSettings, rows: Prepared, *, shown: Shown) -> Tuned:
+    """The best of a method's choices.
+
+    A prior whose scale is given as a number stays, and choices that differ in it alone are tried once; a choice that
+    is alone then is taken.
+
+    Args:
+        settings: of the run; its method has choices.
+        rows: as `validation_of` made them.
+        shown: displays progress.
+    """
+    choices = _choices(settings)
+    if len(choices) == 1:
+        return Tuned(_with(settings, choices[0]), choices[0], [], 0.0)
+    start, n_done = time.monotonic(), 0
+
+    def loss(choice: Choice) -> float:
+        nonlocal n_done
+        model = unfitted(replace(_with(settings, choice), seed=_seed(settings)), rows.task)
+        with _accompanied(model, shown):
+            model.fit(rows.x_train, rows.y_train)
+        value = validation_nll(model, rows.x_test, rows.y_test)
+        n_done += 1
+        shown.stage(
+            f"{settings.method}, choice {n_done} of {len(choices)}, {described(choice)}: validation NLL {value:.4g}"
+        )
+        return value
+
+    found = tune.grid_search(choices, loss)
+    trials: list[Record] = [{**choice, "validation_nll": finite(value)} for choice, value in found.trials]
+    return Tuned(_with(settings, found.best), found.best, trials, time.monotonic() - start)
+
+
+def validation_nll(model: Model, x: Any, y: NDArray[Any]) -> float:
+    """-mean log p(y | x) of rows that the model was not fitted to."""
+    if isinstance(model, PMCNetRegressor):
+        return -float(np.mean(model.log_predictive(x, np.asarray(y, dtype=np.float64))))
+    label = class_labels(model, y).numpy()
+    with np.errstate(divide="ignore"):  # a class that was held impossible counts as infinitely bad
+        return -float(np.mean(np.log(model.predict_proba(x)[np.arange(len(label)), label])))
+
+
+def tuning_record(model: Model, found: Tuned | None) -> Record:
+    """What was chosen, by what, among how many, and the seconds that it took, as `comparison.json` has it."""
+    if found is not None:
+        chosen, trials, seconds = found.choice, found.trials, found.seconds
+    else:
+        trials, seconds = [_trial(trial) for trial in model.prior_trials_], model.prior_seconds_
+        chosen = {"prior_std": model.prior_std_}
+    by = None if not trials else "evidence" if "log_evidence" in trials[0] else "validation"
+    if not _has_prior(model):
+        chosen = {name: value for name, value in chosen.items() if name != "prior_std"}
+    return {"chosen": dict(chosen), "chosen_by": by, "trials": trials, "tuning_seconds": seconds}
+
+
+def described(choice: Mapping[str, Any]) -> str:
+    """A choice in words: learning_rate 0.01, prior_std 1."""
+    return ", ".join(
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in choice.items()
+    )
+
+
+def _has_prior(model: Model) -> bool:
+    method = options(model.method_, {}, 2).method(model.method_)
+    return not isinstance(method, Trained) or method.has_prior
+
+
+def _trial(trial: Mapping[str, float]) -> Record:
+    named = {"prior_std" if name == "sigma" else name: value for name, value in trial.items()}
+    return {name: finite(float(value)) for name, value in named.items()}
+
+
+def _choices(settings: RunSettings) -> list[Choice]:
+    choices = GRIDS[settings.method]
+    if isinstance(settings.prior_std, str):
+        return list(choices)
+    fixed = [{**choice, "prior_std": settings.prior_std} for choice in choices]
+    return [choice for i, choice in enumerate(fixed) if choice not in fixed[:i]]
+
+
+def _with(settings: RunSettings, choice: Choice) -> RunSettings:
+    own, prior_std = parts(choice)
+    return replace(settings, method_options=own, prior_std=prior_std)
+
+
+def _seed(settings: RunSettings) -> int:
+    return (settings.seed + SEED_STEP) % (1 << 32)
+
+
+class _Bar(Companion):
+    """Shows the epochs of a trial, and nothing else of it."""
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+
+    def epoch(self, done: int, total: int) -> None:
+        """One epoch is done; the last is told with the result."""
+        if done < total:
+            self.shown.epoch(done, total)
+
+
+@contextmanager
+def _accompanied(model: Model, shown: Shown) -> Iterator[None]:
+    model._companion = _Bar(shown)
+    try:
+        yield
+    finally:
+        model._companion = None

@@ -1,0 +1,97 @@
+"""Which methods are best in a metric, and which cannot be told apart from the best on these test rows.
+
+Test rows are drawn anew with replacement (the same for all methods, so that differences are of pairs); a method is tied
+with the best where the central 95 % of their differences holds 0.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pmcnet import metrics
+from pmcnet.estimators import PMCNetClassifier
+from pmcnet.rng import stream
+from pmcnet.runs.scores import BETTER_LOWER, Model, class_labels
+
+N_RESAMPLES = 300
+Values = NDArray[np.float64]
+
+
+def best_in(models: Sequence[Model], x: Any, y: NDArray[Any], *, seed: int) -> list[list[str]]:
+    """For each model the metrics in which it is best or tied.
+
+    Args:
+        models: fitted on the same rows, of one kind.
+        x: test rows.
+        y: their truth.
+        seed: of the resampling.
+    """
+    measure = _class_measure(models, x, y) if isinstance(models[0], PMCNetClassifier) else _number_measure(models, x, y)
+    source = stream(seed, 0, 0).host
+    everything = torch.arange(len(y))
+    once = measure(everything)
+    drawn = [measure(torch.as_tensor(source.integers(0, len(y), len(y)))) for _ in range(N_RESAMPLES)]
+    marks: list[list[str]] = [[] for _ in models]
+    for name, values in once.items():
+        resampled = np.stack([found[name] for found in drawn if name in found])  # (B, K)
+        for k in tied(values, resampled, lower=name in BETTER_LOWER):
+            marks[k].append(name)
+    return marks
+
+
+def tied(values: Values, resampled: Values, *, lower: bool) -> list[int]:
+    """Positions of the best value and of those not told apart from it; (K,), (B, K)."""
+    sign = 1.0 if lower else -1.0
+    best = int(np.argmin(np.where(np.isfinite(values), sign * values, np.inf)))
+    found = []
+    for k in range(len(values)):
+        with np.errstate(invalid="ignore"):
+            difference = sign * (resampled[:, k] - resampled[:, best])
+        difference = np.where(np.isnan(difference), np.inf, difference)
+        if k == best or np.quantile(difference, 0.025, method="inverted_cdf") <= 0:
+            found.append(k)
+    return found
+
+
+def _class_measure(models: Sequence[Model], x: Any, y: NDArray[Any]) -> Callable[[Tensor], Mapping[str, Values]]:
+    probability = torch.stack([torch.as_tensor(model.predict_proba(x)) for model in models])  # (K, N, C)
+    first = models[0]
+    assert isinstance(first, PMCNetClassifier)
+    label = class_labels(first, y)
+
+    def measure(rows: Tensor) -> Mapping[str, Values]:
+        some, truth = probability[:, rows], label[rows]
+        found = {
+            "accuracy": metrics.accuracy(some, truth),
+            "nll": metrics.nll(some, truth),
+            "brier": metrics.brier(some, truth),
+            "ece": metrics.ece(some, truth),
+        }
+        if some.shape[-1] == 2 and 0 < int(truth.sum()) < len(truth):
+            found["auc"] = metrics.auc(some, truth, positive=1)
+        return {name: value.double().numpy() for name, value in found.items()}
+
+    return measure
+
+
+def _number_measure(models: Sequence[Model], x: Any, y: NDArray[Any]) -> Callable[[Tensor], Mapping[str, Values]]:
+    truth = np.asarray(y, dtype=np.float64)
+    error = np.stack([model.predict(x) - truth for model in models])  # (K, N)
+    nll = np.stack([-model.log_predictive(x, truth) for model in models])
+
+    def measure(rows: Tensor) -> Mapping[str, Values]:
+        some = rows.numpy()
+        mse = np.square(error[:, some]).mean(1)
+        return {
+            "mse": mse,
+            "rmse": np.sqrt(mse),
+            "r2": -mse,
+            "mae": np.abs(error[:, some]).mean(1),
+            "nll": nll[:, some].mean(1),
+        }
+
+    return measure

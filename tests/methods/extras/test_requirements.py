@@ -1,0 +1,32 @@
+"""Methods of other libraries: there where these are installed, and refused with a remedy elsewhere."""
+
+import pytest
+
+from pmcnet import PMCNetClassifier
+from pmcnet.errors import InputError
+from pmcnet.methods.extras import requirements
+from pmcnet.methods.registry import EXTRAS, NAMES, check_name, names_at_hand, options
+
+
+def test_every_extra_names_its_library():
+    assert set(EXTRAS) == set(requirements.LIBRARIES)
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_missing_library_is_refused_with_the_extra_to_install(name, monkeypatch):
+    monkeypatch.setattr(requirements, "find_spec", lambda module: None)
+    with pytest.raises(InputError, match=rf"{name} needs .* pip install 'pmcnet\[{name}\]'"):
+        options(name, {}, 100)
+    with pytest.raises(InputError, match="not installed"):
+        PMCNetClassifier(method=name).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+
+
+def test_methods_at_hand_are_those_whose_library_is_there(monkeypatch):
+    monkeypatch.setattr(requirements, "find_spec", lambda module: True if module == "numpyro" else None)
+    assert names_at_hand() == [*NAMES, "nuts"]
+
+
+@pytest.mark.parametrize("name", EXTRAS)
+def test_name_of_an_extra_is_known_without_its_library(name, monkeypatch):
+    monkeypatch.setattr(requirements, "find_spec", lambda module: None)
+    assert check_name(name) == name

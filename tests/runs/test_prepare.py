@@ -1,0 +1,120 @@
+"""From a table to rows for training and testing."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pmcnet.errors import InputError
+from pmcnet.runs.config import RunSettings
+from pmcnet.runs.prepare import prepare
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(frame: pd.DataFrame) -> RunSettings:
+        frame.to_csv(tmp_path / "rows.csv", index=False)
+        return RunSettings(data=str(tmp_path / "rows.csv"), target="y")
+
+    return write
+
+
+def rows(n: int = 40) -> pd.DataFrame:
+    draw = np.random.default_rng(2)
+    return pd.DataFrame({"x": draw.normal(size=n), "y": draw.choice(["a", "b"], n)})
+
+
+def test_built_in_dataset_knows_its_target():
+    prepared = prepare(RunSettings(data="wine"))
+    assert (prepared.settings.target, prepared.task) == ("target", "classification")
+    assert prepared.settings.data == "wine"
+
+
+def test_rows_are_split_without_loss(table):
+    frame = rows()
+    prepared = prepare(table(frame))
+    assert len(prepared.y_test) == 8
+    assert (frame["y"].to_numpy()[prepared.test_rows] == prepared.y_test).all()
+    together = pd.concat([prepared.x_train, prepared.x_test])["x"]
+    np.testing.assert_allclose(np.sort(together), np.sort(frame["x"]))
+
+
+def test_classes_are_split_in_proportion(table):
+    frame = rows(50).assign(y=["a"] * 40 + ["b"] * 10)
+    prepared = prepare(table(frame))
+    assert (prepared.y_test == "b").sum() == 2
+
+
+def test_seed_decides_the_split(table):
+    settings = table(rows())
+    first, again, other = (prepare(replace(settings, seed=seed)).test_rows for seed in (0, 0, 1))
+    assert (first == again).all()
+    assert set(first) != set(other)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_only_one_row_has_is_trained_on(table, seed):
+    frame = rows().assign(word="usual", gap=np.nan)
+    frame.loc[7, "word"], frame.loc[9, "y"], frame.loc[11, "gap"] = "rare", "c", 1.0
+    prepared = prepare(replace(table(frame), seed=seed, test_share=0.5))
+    assert not {7, 9, 11} & set(prepared.test_rows)
+    assert len(prepared.y_train) + len(prepared.y_test) == 40
+
+
+@pytest.mark.parametrize(
+    ("y", "task"),
+    [
+        (["a", "b"] * 20, "classification"),
+        ([True, False] * 20, "classification"),
+        ([0, 1, 2, 3] * 10, "classification"),
+        ([1.0, 2.0] * 20, "classification"),
+        ([1.5, 2.0] * 20, "regression"),
+        (list(range(40)), "regression"),
+    ],
+)
+def test_task_follows_from_the_target(table, y, task):
+    assert prepare(table(rows().assign(y=y))).task == task
+
+
+def test_classes_guessed_from_numbers_are_remarked(table):
+    prepared = prepare(table(rows().assign(y=[0, 1] * 20)))
+    assert prepared.remarks == ("2 different whole numbers were taken for classes; --task regression changes that.",)
+    assert prepare(replace(prepared.settings, task="regression")).task == "regression"
+
+
+@pytest.mark.parametrize("value", [1e300, -1e6])
+def test_a_number_beside_which_all_others_look_alike_is_remarked(table, value):
+    frame = rows().assign(rare=[1.0] + [0.0] * 39, large=np.arange(40) * 1e12)
+    assert prepare(table(frame)).remarks == ()
+    frame.loc[7, "x"] = value
+    (remark,) = prepare(table(frame)).remarks
+    assert f"column 'x' has {value:g} in row 8, beside which its other values hardly differ" in remark
+
+
+def test_dropped_columns_are_gone(table):
+    prepared = prepare(replace(table(rows().assign(id=range(40))), drop=("id",)))
+    assert list(prepared.x_train.columns) == ["x"]
+
+
+def test_words_with_dashes_are_no_dates(table):
+    assert prepare(table(rows().assign(y=["2024-may-x", "2024-june-x"] * 20))).task == "classification"
+
+
+def test_row_of_a_bad_cell_is_that_of_the_table(table):
+    frame = rows()
+    frame.loc[36, "x"] = np.inf
+    with pytest.raises(InputError, match="row 37"):
+        prepare(table(frame))
+
+
+def test_identifier_that_would_leave_no_test_rows_is_refused(table):
+    frame = rows().assign(name=[f"row {i}" for i in range(40)])
+    with pytest.raises(InputError, match=r"in column 'name', .* --drop name .*--test-share 0"):
+        prepare(table(frame))
+    assert len(prepare(replace(table(frame), test_share=0.0)).y_test) == 0
+
+
+def test_texts_of_dates_are_refused(table):
+    with pytest.raises(InputError, match="'day' holds dates"):
+        prepare(table(rows().assign(day=[f"2024-05-{1 + i % 28:02d}" for i in range(40)])))
