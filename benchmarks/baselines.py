@@ -1,7 +1,8 @@
 """Do the baselines reach the paper's numbers for them on its shallow problems?
 
-Each method is tuned among six settings on the validation rows and run with five seeds on the paper's rows; the paper's
-accuracy stands beside ours. (`pmcnet reproduce NAME` prints the same rows with PMCnet's.)
+Each method is tuned among six settings on the validation rows and run with five seeds on the
+paper's rows; the paper's accuracy stands beside ours. (`pmcnet reproduce NAME` prints the same rows
+with PMCnet's.)
 
     python benchmarks/baselines.py --json docs/results/baselines.json
 """
@@ -50,17 +51,24 @@ def main() -> None:
                 "accuracy": statistics.fmean(accuracy),
                 "spread": statistics.pstdev(accuracy),
                 "averaged_accuracy": statistics.fmean(run["bma"]["accuracy"] for run in runs),
-                "averaged_nll": statistics.fmean(run["bma"]["nll"] for run in runs if run["bma"]["nll"] is not None),
+                "averaged_nll": statistics.fmean(
+                    run["bma"]["nll"] for run in runs if run["bma"]["nll"] is not None
+                ),
                 "auc": statistics.fmean(run["per_draw"]["auc"]["mean"] for run in own),
                 "paper": paper,
                 "bar": bar,
                 "reached": None if bar is None else statistics.fmean(accuracy) >= bar,
                 "choice": runs[0]["choice"],
                 "seconds": statistics.fmean(run["seconds"] for run in runs),
-                "milliseconds_per_row": statistics.fmean(run["milliseconds_per_row"] for run in runs),
+                "milliseconds_per_row": statistics.fmean(
+                    run["milliseconds_per_row"] for run in runs
+                ),
             }
             rows.append(row)
-            print({key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()}, flush=True)
+            print(
+                {key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()},
+                flush=True,
+            )
             if arguments.json:
                 arguments.json.write_text(json.dumps({"rows": rows}, indent=1) + "\n")
 

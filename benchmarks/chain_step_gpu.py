@@ -1,9 +1,9 @@
 """What does a step of chains of ResNet-20 on a mini-batch cost, part by part, on one GPU?
 
-Milliseconds of 8 networks with filter response normalisation on 500 made-up images, in bf16: the gradient, as layers
-and with all between two convolutions as one operation; what the metric of directions learns from every second; its
-turn, which comes every hundred batches; the step itself; drawing the noise. With --profile, the kernels that take
-longest in the gradient of one network.
+Milliseconds of 8 networks with filter response normalisation on 500 made-up images, in bf16: the
+gradient, as layers and with all between two convolutions as one operation; what the metric of
+directions learns from every second; its turn, which comes every hundred batches; the step itself;
+drawing the noise. With --profile, the kernels that take longest in the gradient of one network.
 
     python benchmarks/chain_step_gpu.py --json chain_step.json
 """
@@ -24,7 +24,9 @@ from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 from pmcnet.rng import standard_normal, stream
 
 
-def milliseconds(function: Callable[[], Any], device: torch.device, repeats: int = 20, warm: int = 12) -> float:
+def milliseconds(
+    function: Callable[[], Any], device: torch.device, repeats: int = 20, warm: int = 12
+) -> float:
     """Median of repeated calls, after compiling."""
     times = []
     for i in range(warm + repeats):
@@ -42,8 +44,12 @@ def problem(arguments: argparse.Namespace, *, fused: bool) -> BayesianTarget:
     source = torch.Generator(arguments.device).manual_seed(0)
     x = torch.randn(arguments.rows, 3, 32, 32, device=arguments.device, generator=source)
     y = torch.arange(arguments.rows, device=arguments.device) % 10
-    network = ModuleNetwork(ResNet20FRN(fused=fused), example=x[:1].cpu(), compiled=True, precision="bf16")
-    return BayesianTarget(network, Categorical(10), x, y, prior=GaussianPrior(0.2**0.5), memory=4 << 30)
+    network = ModuleNetwork(
+        ResNet20FRN(fused=fused), example=x[:1].cpu(), compiled=True, precision="bf16"
+    )
+    return BayesianTarget(
+        network, Categorical(10), x, y, prior=GaussianPrior(0.2**0.5), memory=4 << 30
+    )
 
 
 def profiled(target: BayesianTarget, theta: torch.Tensor) -> str:
@@ -53,7 +59,11 @@ def profiled(target: BayesianTarget, theta: torch.Tensor) -> str:
         for _ in range(10):
             target.value_and_score(theta)
         torch.cuda.synchronize()
-    return str(found.key_averages().table(sort_by="cuda_time_total", row_limit=25, max_name_column_width=90))
+    return str(
+        found.key_averages().table(
+            sort_by="cuda_time_total", row_limit=25, max_name_column_width=90
+        )
+    )
 
 
 def main() -> None:
@@ -65,17 +75,25 @@ def main() -> None:
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    found: dict[str, Any] = {"rows": arguments.rows, "networks": arguments.networks, "milliseconds": {}}
+    found: dict[str, Any] = {
+        "rows": arguments.rows,
+        "networks": arguments.networks,
+        "milliseconds": {},
+    }
     for name, fused in (("gradient", False), ("gradient, fused", True)):
         target = problem(arguments, fused=fused)
         sources = [stream(0, 0, i, arguments.device) for i in range(arguments.networks)]
         theta = 0.3 * standard_normal(sources, (target.dim,), like=target.like)
-        found["milliseconds"][name] = milliseconds(lambda: target.value_and_score(theta), arguments.device)  # noqa: B023
+        found["milliseconds"][name] = milliseconds(
+            lambda t=target, p=theta: t.value_and_score(p), arguments.device
+        )
         print(name, found["milliseconds"][name], flush=True)
         if arguments.profile:
             print(profiled(target, theta[:1]), flush=True)
     score = target.value_and_score(theta).score
-    metric = Kronecker(target.network.layout, prior_scale(target).square().reciprocal(), 0.1, len(theta))
+    metric = Kronecker(
+        target.network.layout, prior_scale(target).square().reciprocal(), 0.1, len(theta)
+    )
     velocity, noise = torch.zeros_like(theta), torch.randn_like(theta)
     source = stream(0, 1, 0, arguments.device)
     parts = {

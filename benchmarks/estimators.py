@@ -1,8 +1,9 @@
 """Do the estimators work on raw tables: coverage of intervals, R^2, accuracy and NLL beside scikit-learn's networks?
 
-Regression: diabetes, concrete (a file with X and y) and diabetes with its target times 1e6; classification: breast
-cancer, and digits with 64-32-10. Five random splits, 80 % for training. scikit-learn's networks have the same hidden
-layer and are given standardised features (and target), 2000 epochs at most; and, for classes, raw features as well.
+Regression: diabetes, concrete (a file with X and y) and diabetes with its target times 1e6;
+classification: breast cancer, and digits with 64-32-10. Five random splits, 80 % for training.
+scikit-learn's networks have the same hidden layer and are given standardised features (and target),
+2000 epochs at most; and, for classes, raw features as well.
 
     python benchmarks/estimators.py --concrete FILE.npz --json docs/results/estimators.json
 """
@@ -40,14 +41,20 @@ def table(name: str, concrete: Path | None) -> tuple[np.ndarray, np.ndarray]:
     return loaded.x, loaded.y * (1e6 if name == "diabetes-1e6" else 1)
 
 
-def regression(x: Any, y: Any, train: Any, test: Any, seed: int, options: dict[str, Any]) -> dict[str, Any]:
+def regression(
+    x: Any, y: Any, train: Any, test: Any, seed: int, options: dict[str, Any]
+) -> dict[str, Any]:
     """Our regressor and scikit-learn's on one split."""
     start = time.perf_counter()
     model = PMCNetRegressor(random_state=seed, **options).fit(x[train], y[train])
     seconds = time.perf_counter() - start
     low, high = model.predict_interval(x[test], 0.9).T
-    network = make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(16,), max_iter=2000, random_state=seed))
-    other = TransformedTargetRegressor(network, transformer=StandardScaler()).fit(x[train], y[train])
+    network = make_pipeline(
+        StandardScaler(), MLPRegressor(hidden_layer_sizes=(16,), max_iter=2000, random_state=seed)
+    )
+    other = TransformedTargetRegressor(network, transformer=StandardScaler()).fit(
+        x[train], y[train]
+    )
     return {
         "coverage90": float(((low <= y[test]) & (y[test] <= high)).mean()),
         "r2": model.score(x[test], y[test]),
@@ -60,12 +67,18 @@ def regression(x: Any, y: Any, train: Any, test: Any, seed: int, options: dict[s
     }
 
 
-def classification(x: Any, y: Any, train: Any, test: Any, seed: int, options: dict[str, Any]) -> dict[str, Any]:
+def classification(
+    x: Any, y: Any, train: Any, test: Any, seed: int, options: dict[str, Any]
+) -> dict[str, Any]:
     """Our classifier and scikit-learn's on one split."""
     start = time.perf_counter()
     model = PMCNetClassifier(random_state=seed, **options).fit(x[train], y[train])
     seconds = time.perf_counter() - start
-    plain = MLPClassifier(hidden_layer_sizes=options.get("hidden_layer_sizes", (16,)), max_iter=2000, random_state=seed)
+    plain = MLPClassifier(
+        hidden_layer_sizes=options.get("hidden_layer_sizes", (16,)),
+        max_iter=2000,
+        random_state=seed,
+    )
     scaled = make_pipeline(StandardScaler(), plain).fit(x[train], y[train])
     found = {
         "accuracy": model.score(x[test], y[test]),
@@ -73,9 +86,9 @@ def classification(x: Any, y: Any, train: Any, test: Any, seed: int, options: di
         "mlp_accuracy": scaled.score(x[test], y[test]),
         "mlp_nll": log_loss(y[test], scaled.predict_proba(x[test])),
     }
-    raw = MLPClassifier(hidden_layer_sizes=options.get("hidden_layer_sizes", (16,)), random_state=seed).fit(
-        x[train], y[train]
-    )
+    raw = MLPClassifier(
+        hidden_layer_sizes=options.get("hidden_layer_sizes", (16,)), random_state=seed
+    ).fit(x[train], y[train])
     return found | {
         "mlp_raw_accuracy": raw.score(x[test], y[test]),
         "mlp_raw_nll": log_loss(y[test], raw.predict_proba(x[test])),
@@ -104,15 +117,25 @@ def main() -> None:
             order = np.random.RandomState(split).permutation(len(x))
             train, test = np.split(order, [int(0.8 * len(x))])
             run = classification if name in CLASSIFIERS else regression
-            options = {"budget": arguments.budget, "device": arguments.device, **CLASSIFIERS.get(name, {})}
+            options = {
+                "budget": arguments.budget,
+                "device": arguments.device,
+                **CLASSIFIERS.get(name, {}),
+            }
             rows.append({"name": name, "split": split, **run(x, y, train, test, split, options)})
             print(rows[-1], flush=True)
         mine = [row for row in rows if row["name"] == name]
-        means = {key: float(np.mean([row[key] for row in mine])) for key in mine[0] if isinstance(mine[0][key], float)}
+        means = {
+            key: float(np.mean([row[key] for row in mine]))
+            for key in mine[0]
+            if isinstance(mine[0][key], float)
+        }
         print(name, {key: round(value, 4) for key, value in means.items()}, flush=True)
         if arguments.json:
             settings = {key: str(value) for key, value in vars(arguments).items() if key != "json"}
-            arguments.json.write_text(json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n")
+            arguments.json.write_text(
+                json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n"
+            )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Does the evidence, without validation rows, choose a prior that predicts well on Ionosphere, Glass and Wine?
 
-The paper's rows, its networks, N(0, sigma^2) on every parameter with sigma chosen by log Z on the training rows; test
-figures of the averaged prediction.
+The paper's rows, its networks, N(0, sigma^2) on every parameter with sigma chosen by log Z on the
+training rows; test figures of the averaged prediction.
 
     python benchmarks/evidence_prior.py --device cuda --json docs/results/evidence_prior.json
 """
@@ -36,7 +36,9 @@ def main() -> None:
         problem = paper_problem(name, torch.device(options.device))
         target = replace(problem.target(1.0), prior=PRIORS[options.prior])
         for seed in range(options.seeds):
-            found = tune.evidence_prior(target, ais.AnnealedPMC(n_particles=options.particles), seed=seed)
+            found = tune.evidence_prior(
+                target, ais.AnnealedPMC(n_particles=options.particles), seed=seed
+            )
             posterior = AnnealedPosterior.of(found.target, found.result)
             x, y = problem.test
             row = {
@@ -53,15 +55,21 @@ def main() -> None:
             }
             rows.append(row)
             print(
-                f"{name}, seed {seed}: variance {found.sigma**2:.2f} after {len(found.trials)} trials, log Z "
-                f"{row['log_evidence']:.2f} +- {row['log_evidence_error']:.2f}, accuracy {row['accuracy']:.4f}, "
+                f"{name}, seed {seed}: variance {found.sigma**2:.2f} after {len(found.trials)} "
+                "trials, log Z "
+                f"{row['log_evidence']:.2f} +- {row['log_evidence_error']:.2f}, accuracy "
+                f"{row['accuracy']:.4f}, "
                 f"NLL {row['nll']:.4f}, {row['verdict']}",
                 flush=True,
             )
         chosen = [row for row in rows if row["name"] == name]
         for key in ("accuracy", "nll"):
             values = [row[key] for row in chosen]
-            print(f"{name}: {key} {np.mean(values):.4f} +- {np.std(values):.4f} over {len(values)} seeds", flush=True)
+            print(
+                f"{name}: {key} {np.mean(values):.4f} +- {np.std(values):.4f} over {len(values)} "
+                "seeds",
+                flush=True,
+            )
     if options.json:
         settings = {key: value for key, value in vars(options).items() if key != "json"}
         options.json.write_text(json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n")

@@ -1,6 +1,7 @@
 """What does PMCnet cost on Ionosphere, (M, K) = (50, 100), network 33-5-1?
 
-One whole step beside the bare products of its mixture density, all 50 steps, and prediction with R = 100 draws.
+One whole step beside the bare products of its mixture density, all 50 steps, and prediction with R
+= 100 draws.
 
     python benchmarks/ionosphere_cost.py --device cuda --json out/ionosphere_cost.json
 """
@@ -58,14 +59,18 @@ def main() -> None:
     step = seconds(lambda: ais.pmcnet.step(state, target), device, repetitions)
     bare = min(bare, seconds(products, device, repetitions))
     results = []
-    whole = seconds(lambda: results.append(ais.run(ais.pmcnet, target, state, n_steps=N_STEPS)), device, 1)
+    whole = seconds(
+        lambda: results.append(ais.run(ais.pmcnet, target, state, n_steps=N_STEPS)), device, 1
+    )
     posterior = ParticlePosterior(problem.network, problem.likelihood, results[-1].samples)
     x = problem.test[0]
     # equal weights: 100 different networks, where the run's own weights would repeat one
     population = posterior.equally_weighted()
     predict = seconds(lambda: population.draws(x, n_passes=100), device, repetitions)
     report = {
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        "device": torch.cuda.get_device_name()
+        if device.type == "cuda"
+        else f"CPU, {torch.get_num_threads()} threads",
         "torch": torch.__version__,
         "bare_products_ms": 1e3 * bare,
         "step_ms": 1e3 * step,

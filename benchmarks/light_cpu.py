@@ -1,7 +1,8 @@
 """Does PMCnet-light on LeNet-5 stay within 2 GiB on a CPU?
 
-20 networks trained for a few epochs on 2000 images, then steps of PMCnet-light with (M, K) = (20, 20) and prediction,
-with 0.5 GiB for temporaries. Prints seconds and the process's peak resident memory, everything included.
+20 networks trained for a few epochs on 2000 images, then steps of PMCnet-light with (M, K) = (20,
+20) and prediction, with 0.5 GiB for temporaries. Prints seconds and the process's peak resident
+memory, everything included.
 
     PMCNET_DATA=FOLDER python benchmarks/light_cpu.py
 """
@@ -23,12 +24,18 @@ def main() -> None:
     """Run and print."""
     settings = EXPERIMENTS["mnist-c"].settings
     assert isinstance(settings, Settings)
-    small = replace(settings, n_steps=N_STEPS, n_epochs=N_EPOCHS, limits=LIMITS, memory=MEMORY, batch_size=100)
+    small = replace(
+        settings, n_steps=N_STEPS, n_epochs=N_EPOCHS, limits=LIMITS, memory=MEMORY, batch_size=100
+    )
     start = time.perf_counter()
-    record = deep.run("mnist-c", settings=replace(small, baselines=False), device=torch.device("cpu"), say=print)
+    record = deep.run(
+        "mnist-c", settings=replace(small, baselines=False), device=torch.device("cpu"), say=print
+    )
     accuracy = {method: runs[0]["bma"]["accuracy"] for method, runs in record["runs"].items()}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(json.dumps({"seconds": time.perf_counter() - start, "peak_gib": peak, "accuracy": accuracy}))
+    print(
+        json.dumps({"seconds": time.perf_counter() - start, "peak_gib": peak, "accuracy": accuracy})
+    )
 
 
 if __name__ == "__main__":

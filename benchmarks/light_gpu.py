@@ -1,11 +1,11 @@
 """How fast is PMCnet-light on one GPU, and how near to what the hardware gives?
 
-Prints and writes: the ceilings of copies and of matrix products; seconds, FLOP/s and bytes/s of one weighting pass of
-M K networks over N images in each arithmetic, compiled and not; one incremental pass; prediction per row; the error
-that reduced arithmetic makes in log weights; the same steps within two memory budgets; and how cost grows with M, K, N
-and T. Networks are LeNet-5 on 28 x 28 images and ResNet-20 on 32 x 32 x 3, on made-up images: speed does not ask what
-they show. FLOPs and bytes are counted per layer: two per multiplication, and every layer's output written and read
-once.
+Prints and writes: the ceilings of copies and of matrix products; seconds, FLOP/s and bytes/s of one
+weighting pass of M K networks over N images in each arithmetic, compiled and not; one incremental
+pass; prediction per row; the error that reduced arithmetic makes in log weights; the same steps
+within two memory budgets; and how cost grows with M, K, N and T. Networks are LeNet-5 on 28 x 28
+images and ResNet-20 on 32 x 32 x 3, on made-up images: speed does not ask what they show. FLOPs and
+bytes are counted per layer: two per multiplication, and every layer's output written and read once.
 
     python benchmarks/light_gpu.py --json docs/results/light_gpu_h200.json
 """
@@ -23,7 +23,15 @@ from torch import Tensor, nn
 
 from pmcnet import ais
 from pmcnet.ais.evaluation import Evaluation
-from pmcnet.bnn import BayesianTarget, Categorical, LeNet5, ModuleNetwork, ParticlePosterior, Population, ResNet20
+from pmcnet.bnn import (
+    BayesianTarget,
+    Categorical,
+    LeNet5,
+    ModuleNetwork,
+    ParticlePosterior,
+    Population,
+    ResNet20,
+)
 from pmcnet.bnn.networks.layers import n_numbers
 from pmcnet.methods.training.adam import default_start
 from pmcnet.rng import stream
@@ -73,7 +81,9 @@ def flops_per_image(module: nn.Module, example: Tensor) -> float:
         total += 2 * output[0].numel() * weight[0].numel()
 
     kinds = (nn.Conv2d, nn.Linear)
-    hooks = [layer.register_forward_hook(count) for layer in module.modules() if isinstance(layer, kinds)]
+    hooks = [
+        layer.register_forward_hook(count) for layer in module.modules() if isinstance(layer, kinds)
+    ]
     with torch.no_grad():
         module(example)
     for hook in hooks:
@@ -81,7 +91,9 @@ def flops_per_image(module: nn.Module, example: Tensor) -> float:
     return total
 
 
-def problem(kind: str, n_rows: int, precision: str, compiled: bool, memory: int, n_batches: int = 1) -> BayesianTarget:
+def problem(
+    kind: str, n_rows: int, precision: str, compiled: bool, memory: int, n_batches: int = 1
+) -> BayesianTarget:
     """Made-up images with labels that a random network gives them, so that they can be learned."""
     shape = (1, 28, 28) if kind == "lenet5" else (3, 32, 32)
     source = torch.Generator(DEVICE).manual_seed(0)
@@ -102,7 +114,9 @@ def problem(kind: str, n_rows: int, precision: str, compiled: bool, memory: int,
 def points(target: BayesianTarget, n: int) -> Tensor:
     """Random networks (n, D)."""
     few = default_start(target, [stream(0, 0, block) for block in range(20)])
-    noise = torch.randn(n, target.dim, device=DEVICE, generator=torch.Generator(DEVICE).manual_seed(1))
+    noise = torch.randn(
+        n, target.dim, device=DEVICE, generator=torch.Generator(DEVICE).manual_seed(1)
+    )
     return few.repeat(-(-n // 20), 1)[:n] + 0.005 * noise
 
 
@@ -111,11 +125,17 @@ def weighting(kind: str, n_networks: int, n_rows: int, memory: int) -> list[dict
     rows: list[dict[str, Any]] = []
     exact: Tensor | None = None
     module, example = (
-        (LeNet5(), torch.zeros(1, 1, 28, 28)) if kind == "lenet5" else (ResNet20(), torch.zeros(1, 3, 32, 32))
+        (LeNet5(), torch.zeros(1, 1, 28, 28))
+        if kind == "lenet5"
+        else (ResNet20(), torch.zeros(1, 3, 32, 32))
     )
     flops, numbers = flops_per_image(module.eval(), example), n_numbers(module, example)
     all_of_them, tenth = n_networks, max(1, n_networks // 10)
-    plans = [("float32", False, all_of_them), ("tf32", False, all_of_them), ("tf32", True, all_of_them)]
+    plans = [
+        ("float32", False, all_of_them),
+        ("tf32", False, all_of_them),
+        ("tf32", True, all_of_them),
+    ]
     if kind == "resnet20":  # a minute each
         plans = [("float32", False, 0), ("tf32", True, tenth)]
     for precision, compiled, n in [*plans, ("bf16", True, all_of_them)]:
@@ -132,7 +152,11 @@ def weighting(kind: str, n_networks: int, n_rows: int, memory: int) -> list[dict
         evaluation.log_density(theta if kind == "lenet5" else theta[:20])
         torch.cuda.synchronize()
         first = time.perf_counter() - start
-        took = seconds(lambda e=evaluation, t=theta: e.log_density(t), repeats=1 if kind != "lenet5" else 3, warm=0)
+        took = seconds(
+            lambda e=evaluation, t=theta: e.log_density(t),
+            repeats=1 if kind != "lenet5" else 3,
+            warm=0,
+        )
         error = (few - few.mean()) - (exact - exact.mean())
         network = target.network
         assert isinstance(network, ModuleNetwork)
@@ -142,11 +166,19 @@ def weighting(kind: str, n_networks: int, n_rows: int, memory: int) -> list[dict
                 "n_networks": n,
                 "n_rows": n_rows,
                 "precision": precision,
-                "compiled": compiled and network.compiled is not None and network.compiled.reason is None,
+                "compiled": compiled
+                and network.compiled is not None
+                and network.compiled.reason is None,
                 "first_seconds": first,
                 "seconds": took,
                 "tflop_per_s": flops * n * n_rows / took / 1e12,
-                "tb_per_s": 2 * numbers * (2 if precision == "bf16" else 4) * n * n_rows / took / 1e12,
+                "tb_per_s": 2
+                * numbers
+                * (2 if precision == "bf16" else 4)
+                * n
+                * n_rows
+                / took
+                / 1e12,
                 "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
                 "log_weight_error_nats": float(error.abs().max()),
             }
@@ -160,7 +192,11 @@ def light_step(
 ) -> dict[str, Any]:
     """A run of PMCnet-light: seconds in all and by phase, and its last log weights."""
     target = problem("lenet5", n_rows, "tf32", compiled, memory, n_batches=max(1, n_rows // 1000))
-    algorithm = ais.PMC(n_draws=n_draws, scale_step=ais.pmcnet_light.scale_step, mean_step=ais.pmcnet_light.mean_step)
+    algorithm = ais.PMC(
+        n_draws=n_draws,
+        scale_step=ais.pmcnet_light.scale_step,
+        mean_step=ais.pmcnet_light.mean_step,
+    )
     state = algorithm.init(points(target, n_proposals), sigma=0.005, seed=0)
     algorithm.step(state, target)  # compiles
     start = time.perf_counter()
@@ -211,12 +247,21 @@ def main() -> None:
     if "memory" in parts:
         runs = [light_step(20, 20, n, 2, budget, False) for budget in (8 << 30, 2 << 30)]
         first, second = (torch.tensor(run.pop("log_weight"), dtype=torch.float64) for run in runs)
-        found["memory"] = {"runs": runs, "largest_difference_in_log_weight": float((first - second).abs().max())}
+        found["memory"] = {
+            "runs": runs,
+            "largest_difference_in_log_weight": float((first - second).abs().max()),
+        }
         print(found["memory"], flush=True)
     if "growth" in parts:
         base = {"n_proposals": 10, "n_draws": 10, "n_rows": 10_000, "n_steps": 2}
         table = []
-        for change in ({}, {"n_proposals": 20}, {"n_draws": 20}, {"n_rows": 20_000}, {"n_steps": 4}):
+        for change in (
+            {},
+            {"n_proposals": 20},
+            {"n_draws": 20},
+            {"n_rows": 20_000},
+            {"n_steps": 4},
+        ):
             run = light_step(**{**base, **change}, memory=8 << 30, compiled=False)
             run.pop("log_weight")
             table.append(run)

@@ -1,8 +1,8 @@
 """What does each method cost, and is a baseline slower than a plain PyTorch loop with the same number of steps?
 
-Seconds and peak memory of every method with its default settings on Ionosphere and on a table of 10 000 x 20, each in a
-process of its own; and the time of one training step of each baseline beside a plain loop (nn.Sequential, the same
-batch, torch.optim.Adam), alternating in one process.
+Seconds and peak memory of every method with its default settings on Ionosphere and on a table of 10
+000 x 20, each in a process of its own; and the time of one training step of each baseline beside a
+plain loop (nn.Sequential, the same batch, torch.optim.Adam), alternating in one process.
 
     python benchmarks/methods_cost.py --json docs/results/methods_cost.json
     python benchmarks/methods_cost.py --steps-only
@@ -89,7 +89,9 @@ def step_ratios() -> dict[str, dict[str, float]]:
     """Median seconds of ours and of the plain loop, alternating."""
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(ROWS, COLUMNS, generator=generator)
-    target = BayesianTarget(MLP((COLUMNS, HIDDEN, 1)), Gaussian(1.0), x, x[:, 0], prior=GaussianPrior(1.0))
+    target = BayesianTarget(
+        MLP((COLUMNS, HIDDEN, 1)), Gaussian(1.0), x, x[:, 0], prior=GaussianPrior(1.0)
+    )
     found = {}
     for name, (method, n_draws, rate) in steps(target).items():
         ours, plain = [], []

@@ -1,7 +1,8 @@
 """What does a long run of NUTS (NumPyro) predict on the small problems?
 
-Writes the reference that tests and `versus_nuts.py` compare with: predictive probabilities of the test rows, mean
-log pi, and how far two halves of the chains disagree. NumPyro and JAX come with the `bench` extra.
+Writes the reference that tests and `versus_nuts.py` compare with: predictive probabilities of the
+test rows, mean log pi, and how far two halves of the chains disagree. NumPyro and JAX come with the
+`bench` extra.
 
     python benchmarks/nuts.py --out tests/statistical/nuts_reference.json
 """
@@ -32,7 +33,9 @@ def problem_of(name: str) -> Problem:
     """The paper's rows, or control rows from a known network."""
     cpu = torch.device("cpu")
     return (
-        control_problem(CONTROL["n_train"], CONTROL["seed"], cpu)[0] if name == "control" else paper_problem(name, cpu)
+        control_problem(CONTROL["n_train"], CONTROL["seed"], cpu)[0]
+        if name == "control"
+        else paper_problem(name, cpu)
     )
 
 
@@ -44,7 +47,9 @@ def log_probabilities(theta: Any, x: Any, network: MLP) -> Any:
     return jax.nn.log_softmax(z, -1)
 
 
-def sample(problem: Problem, variance: float, *, n_chains: int, n_warmup: int, n_draws: int, seed: int) -> Any:
+def sample(
+    problem: Problem, variance: float, *, n_chains: int, n_warmup: int, n_draws: int, seed: int
+) -> Any:
     """Draws (n_chains, n_draws, D) and the number of gradients."""
     target = problem.target(variance)
     density = log_density(target)
@@ -58,7 +63,9 @@ def sample(problem: Problem, variance: float, *, n_chains: int, n_warmup: int, n
     )
     keys = jax.random.split(jax.random.PRNGKey(seed), 2)
     start = jnp.sqrt(variance) * jax.random.normal(keys[0], (n_chains, target.dim))
-    mcmc.run(keys[1], init_params=start, extra_fields=("potential_energy", "num_steps", "diverging"))
+    mcmc.run(
+        keys[1], init_params=start, extra_fields=("potential_energy", "num_steps", "diverging")
+    )
     return mcmc
 
 
@@ -66,17 +73,27 @@ def reference(name: str, *, n_rounds: int, n_warmup: int, n_draws: int) -> dict[
     """Predictions and log pi of `n_rounds` times two chains."""
     problem, variance = problem_of(name), PRIOR_VARIANCE[name]
     x_test = jnp.asarray(problem.test[0].numpy())
-    predict = jax.jit(jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x_test, problem.network))))
+    predict = jax.jit(
+        jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x_test, problem.network)))
+    )
     start = time.perf_counter()
     means, log_pi, divergences = [], [], 0
     for seed in range(n_rounds):
-        mcmc = sample(problem, variance, n_chains=N_PARALLEL, n_warmup=n_warmup, n_draws=n_draws, seed=seed)
+        mcmc = sample(
+            problem, variance, n_chains=N_PARALLEL, n_warmup=n_warmup, n_draws=n_draws, seed=seed
+        )
         draws = mcmc.get_samples(group_by_chain=True)
         extra = mcmc.get_extra_fields(group_by_chain=True)
         means += [np.asarray(predict(chain).mean(0)) for chain in draws]
         log_pi += [float(-energy.mean()) for energy in extra["potential_energy"]]
         divergences += int(extra["diverging"].sum())
-        print(name, seed, f"{time.perf_counter() - start:.0f} s, mean log pi", log_pi[-N_PARALLEL:], flush=True)
+        print(
+            name,
+            seed,
+            f"{time.perf_counter() - start:.0f} s, mean log pi",
+            log_pi[-N_PARALLEL:],
+            flush=True,
+        )
     even, odd = np.mean(means[::2], 0), np.mean(means[1::2], 0)
     return {
         "prior_variance": variance,
@@ -104,7 +121,9 @@ def main() -> None:
     numpyro.enable_x64()
     sizes = {"n_rounds": options.rounds, "n_warmup": options.warmup, "n_draws": options.draws}
     found = {name: reference(name, **sizes) for name in options.names.split(",")}
-    options.out.write_text(json.dumps({"numpyro": numpyro.__version__, "control": CONTROL, "problems": found}) + "\n")
+    options.out.write_text(
+        json.dumps({"numpyro": numpyro.__version__, "control": CONTROL, "problems": found}) + "\n"
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How close to long NUTS runs are the annealed posteriors of the small problems, with 1000 and with 4000 particles?
 
-Default settings, several seeds. The reference is that of `nuts.py`; the TV between its own halves is in brackets.
+Default settings, several seeds. The reference is that of `nuts.py`; the TV between its own halves
+is in brackets.
 
     python benchmarks/posterior_accuracy.py --device cuda --json docs/results/posterior_accuracy.json
 """
@@ -39,11 +40,16 @@ def main() -> None:
             if name == "control"
             else paper_problem(name, device)
         )
-        target, expected = problem.target(reference["prior_variance"]), np.array(reference["probability"])
+        target, expected = (
+            problem.target(reference["prior_variance"]),
+            np.array(reference["probability"]),
+        )
         for n_particles in map(int, options.particles.split(",")):
             for seed in range(options.seeds):
                 result = ais.AnnealedPMC(n_particles=n_particles).run(target, seed=seed)
-                mean = AnnealedPosterior.of(target, result).predict(problem.test[0]).mean.cpu().numpy()
+                mean = (
+                    AnnealedPosterior.of(target, result).predict(problem.test[0]).mean.cpu().numpy()
+                )
                 log_pi = float(result.samples.weight @ result.state.points.log_density(1.0))
                 row = {
                     "name": name,
@@ -63,14 +69,20 @@ def main() -> None:
                 }
                 rows.append(row)
                 print(
-                    f"{name} ({reference['halves_tv']:.4f}), P = {n_particles}, seed {seed}: TV {row['tv']:.4f}, "
-                    f"agreement {row['agreement']:.3f}, log pi {log_pi:.2f} (NUTS {reference['mean_log_pi']:.2f}), "
-                    f"log Z {row['log_evidence']:.2f} +- {row['log_evidence_error']:.2f}, {row['verdict']}, "
+                    f"{name} ({reference['halves_tv']:.4f}), P = {n_particles}, seed {seed}: TV "
+                    f"{row['tv']:.4f}, "
+                    f"agreement {row['agreement']:.3f}, log pi {log_pi:.2f} (NUTS "
+                    f"{reference['mean_log_pi']:.2f}), "
+                    f"log Z {row['log_evidence']:.2f} +- {row['log_evidence_error']:.2f}, "
+                    f"{row['verdict']}, "
                     f"{row['n_gradients']} batches, {row['seconds']:.1f} s",
                     flush=True,
                 )
     if options.json:
-        settings = {"device": device.type, "sampler": {k: str(v) for k, v in asdict(ais.AnnealedPMC()).items()}}
+        settings = {
+            "device": device.type,
+            "sampler": {k: str(v) for k, v in asdict(ais.AnnealedPMC()).items()},
+        }
         options.json.write_text(json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n")
 
 

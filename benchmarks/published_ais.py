@@ -1,8 +1,9 @@
 """Do the published tables of DM-PMC come out of this library?
 
-Elvira, Martino, Luengo, Bugallo, "Improving population Monte Carlo: alternative weighting and resampling schemes",
-Signal Processing 131 (2017): five modes in the plane and three Gaussians in ten dimensions.
-N = 100 proposals, K draws each, T steps with N K T = 2e5; mean squared error of E[X] from the draws of all steps.
+Elvira, Martino, Luengo, Bugallo, "Improving population Monte Carlo: alternative weighting and
+resampling schemes", Signal Processing 131 (2017): five modes in the plane and three Gaussians in
+ten dimensions. N = 100 proposals, K draws each, T steps with N K T = 2e5; mean squared error of
+E[X] from the draws of all steps.
 
     python benchmarks/published_ais.py --repetitions 100 --json out/published_ais.json
 """
@@ -53,7 +54,9 @@ class Cell:
     @property
     def algorithm(self) -> ais.PMC:
         """DM-PMC with this cell's weights and resampling."""
-        weighting = ais.OwnProposal() if self.scheme == "standard PMC" else ais.DeterministicMixture()
+        weighting = (
+            ais.OwnProposal() if self.scheme == "standard PMC" else ais.DeterministicMixture()
+        )
         resampling = ais.Local() if self.scheme == "local" else ais.Global()
         return replace(ais.dm_pmc, n_draws=self.n_draws, weighting=weighting, resampling=resampling)
 
@@ -117,15 +120,22 @@ def summary(cell: Cell, errors: list[float]) -> dict[str, object]:
 def main() -> None:
     """Run the cells asked for and print ours beside theirs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repetitions", type=int, default=50, help="runs per cell (a fifth of it for K = 1)")
+    parser.add_argument(
+        "--repetitions", type=int, default=50, help="runs per cell (a fifth of it for K = 1)"
+    )
     parser.add_argument("--only", default="", help="part of a problem's or scheme's name")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     start, rows = time.monotonic(), []
-    print(f"{'problem':14} {'scheme':13} {'K':>3} {'sigma':>5} {'published':>9} {'ours':>19} {'median':>8} {'z':>6}")
+    print(
+        f"{'problem':14} {'scheme':13} {'K':>3} {'sigma':>5} {'published':>9} {'ours':>19} "
+        f"{'median':>8} {'z':>6}"
+    )
     one_thread_each = {"initializer": torch.set_num_threads, "initargs": (1,)}
-    with ProcessPoolExecutor(options.workers, mp_context=get_context("spawn"), **one_thread_each) as pool:
+    with ProcessPoolExecutor(
+        options.workers, mp_context=get_context("spawn"), **one_thread_each
+    ) as pool:
         chosen = [cell for cell in cells() if options.only in f"{cell.problem} {cell.scheme}"]
         pending = {}
         for cell in chosen:
@@ -136,14 +146,17 @@ def main() -> None:
             rows.append(row)
             ours = f"{row['mean']:.4g} +- {row['error']:.2g}"
             print(
-                f"{cell.problem:14} {cell.scheme:13} {cell.n_draws:3} {cell.sigma:5} {cell.published:9.3g} "
+                f"{cell.problem:14} {cell.scheme:13} {cell.n_draws:3} {cell.sigma:5} "
+                f"{cell.published:9.3g} "
                 f"{ours:>19} {row['median']:8.3g} {row['z']:6.1f}",
                 flush=True,
             )
     print(f"{time.monotonic() - start:.0f} s")
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps({"table": rows, "torch": torch.__version__}, indent=1) + "\n")
+        options.json.write_text(
+            json.dumps({"table": rows, "torch": torch.__version__}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Which steps bring chains of ResNet-20 on CIFAR10 furthest in a few minutes of one GPU?
 
 Chains start at one network and see the same mini-batches, each with its own settings, given as
-metric:count:rate:friction:temperature. Count is how often labels count; the rate h N / (a n) is how far a chain
-diffuses in an epoch, in units of its metric's variances. With --cycle the step falls by a cosine within so many epochs,
-again and again. Prints and writes, for each chain: the log-likelihood of the training images, summed over an epoch's
-batches; the accuracy of its network on test images; accuracy and NLL of its own average, of draws in the last quarter
-of each cycle, or every second epoch from --first on.
+metric:count:rate:friction:temperature. Count is how often labels count; the rate h N / (a n) is how
+far a chain diffuses in an epoch, in units of its metric's variances. With --cycle the step falls by
+a cosine within so many epochs, again and again. Prints and writes, for each chain: the
+log-likelihood of the training images, summed over an epoch's batches; the accuracy of its network
+on test images; accuracy and NLL of its own average, of draws in the last quarter of each cycle, or
+every second epoch from --first on.
 
     python benchmarks/resnet_chains.py --seconds 300 --chains prior:1:.01:.1:1 fisher:1:.1:.1:1 --json chains.json
 """
@@ -51,7 +52,9 @@ class Chains:
         network = study.target.network
         assert isinstance(network, ModuleNetwork)
         theta = at_prior_length(network, start, prior_scale(study.target)).repeat(len(rows), 1)
-        numbers = torch.tensor([[float(value) for value in row[1:]] for row in rows], device=start.device)
+        numbers = torch.tensor(
+            [[float(value) for value in row[1:]] for row in rows], device=start.device
+        )
         in_prior = torch.tensor([row[0] == "prior" for row in rows], device=start.device)
         return cls(theta, in_prior[:, None], *(column[:, None] for column in numbers.T))
 
@@ -60,7 +63,11 @@ class Chains:
         target, begun, history = study.target, time.monotonic(), []
         share, prior = len(target.x) / arguments.batch, prior_scale(target).square().reciprocal()
         velocity, square = torch.zeros_like(self.theta), torch.zeros_like(self.theta)
-        total, n_draws, n_steps = torch.zeros(1, dtype=torch.float64, device=self.theta.device), 0, 0
+        total, n_draws, n_steps = (
+            torch.zeros(1, dtype=torch.float64, device=self.theta.device),
+            0,
+            0,
+        )
         source = torch.Generator(self.theta.device).manual_seed(0)
         while time.monotonic() - begun < arguments.seconds:
             value = torch.zeros(len(self.theta), dtype=torch.float64, device=self.theta.device)
@@ -98,7 +105,10 @@ def probabilities(study: Study, theta: Tensor) -> Tensor:
     """Of the test images' classes (P, N, C); a network that diverged knows nothing of them."""
     target = study.target
     with torch.no_grad():
-        parts = [target.likelihood.mean(target.network(theta, rows)) for rows in study.problem.test[0].split(2000)]
+        parts = [
+            target.likelihood.mean(target.network(theta, rows))
+            for rows in study.problem.test[0].split(2000)
+        ]
     found = torch.cat(parts, dim=1).double()
     return found.nan_to_num(1 / found.shape[-1])
 
@@ -108,21 +118,41 @@ def settings(arguments: argparse.Namespace) -> Settings:
     found = EXPERIMENTS["cifar10-posterior"].settings
     assert isinstance(found, Settings)
     limits = tuple(arguments.limits) if arguments.limits else None
-    found = replace(found, n_epochs=arguments.start_epochs, batch_size=arguments.batch, limits=limits)
-    found = replace(found, cycle_epochs=arguments.cycle, walk_epochs=arguments.cycle or arguments.first, drawn_every=2)
-    return found if arguments.device.type == "cuda" else replace(found, precision="float32", compiled=False)
+    found = replace(
+        found, n_epochs=arguments.start_epochs, batch_size=arguments.batch, limits=limits
+    )
+    found = replace(
+        found,
+        cycle_epochs=arguments.cycle,
+        walk_epochs=arguments.cycle or arguments.first,
+        drawn_every=2,
+    )
+    return (
+        found
+        if arguments.device.type == "cuda"
+        else replace(found, precision="float32", compiled=False)
+    )
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chains", nargs="+", default=["prior:1:.01:.1:1", "fisher:1:.1:.1:1"])
-    parser.add_argument("--seconds", type=float, default=300.0, help="of the chains, with compiling")
+    parser.add_argument(
+        "--seconds", type=float, default=300.0, help="of the chains, with compiling"
+    )
     parser.add_argument("--batch", type=int, default=500)
     parser.add_argument("--start-epochs", type=int, default=25)
     parser.add_argument("--heating", type=float, default=8.0, help="epochs over which noise grows")
-    parser.add_argument("--cycle", type=int, default=0, help="epochs, an even number; 0: steps stay")
-    parser.add_argument("--first", type=int, default=20, help="epoch of the first draw without cycles, an even number")
+    parser.add_argument(
+        "--cycle", type=int, default=0, help="epochs, an even number; 0: steps stay"
+    )
+    parser.add_argument(
+        "--first",
+        type=int,
+        default=20,
+        help="epoch of the first draw without cycles, an even number",
+    )
     parser.add_argument("--device", type=torch.device, default=torch.device("cuda"))
     parser.add_argument("--limits", type=int, nargs=3, help="images at most, to try it")
     parser.add_argument("--json", type=Path)
@@ -131,9 +161,15 @@ def main() -> None:
     study = made("cifar10-posterior", settings=known, device=arguments.device, say=print)
     begun = time.monotonic()
     start = known.adam(study.target, 1, seed=0)
-    found: dict[str, Any] = {"chains": arguments.chains, "batch": arguments.batch, "cycle": arguments.cycle}
+    found: dict[str, Any] = {
+        "chains": arguments.chains,
+        "batch": arguments.batch,
+        "cycle": arguments.cycle,
+    }
     found["start"] = {"seconds": time.monotonic() - begun, "epochs": arguments.start_epochs}
-    found["start"]["accuracy"] = float(metrics.accuracy(probabilities(study, start)[0], study.label))
+    found["start"]["accuracy"] = float(
+        metrics.accuracy(probabilities(study, start)[0], study.label)
+    )
     print(found, flush=True)
     found["history"] = Chains.of(arguments.chains, study, start).run(study, arguments)
     if arguments.device.type == "cuda":

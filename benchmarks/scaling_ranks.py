@@ -1,9 +1,10 @@
 """How much faster are two processes than one, what do they exchange, and what would many GPUs take?
 
-Times steps of PMCnet and of the annealed method in 1, 2, ... processes of one thread each, started one after the other,
-several rounds, medians; counts messages and bytes that a process receives. Then a model of PMCnet-light on 1 to 1024
-GPUs: seconds of compute as measured on one H200 (docs/results/mnist-c.json), shared evenly; messages of the measured
-form at the rates stated; everything else counted as not shared.
+Times steps of PMCnet and of the annealed method in 1, 2, ... processes of one thread each, started
+one after the other, several rounds, medians; counts messages and bytes that a process receives.
+Then a model of PMCnet-light on 1 to 1024 GPUs: seconds of compute as measured on one H200
+(docs/results/mnist-c.json), shared evenly; messages of the measured form at the rates stated;
+everything else counted as not shared.
 
     python benchmarks/scaling_ranks.py --json docs/results/scaling_ranks.json
 """
@@ -52,7 +53,9 @@ def work() -> None:
         algorithm = replace(ais.pmcnet, n_draws=K)
         loc = 0.3 * torch.randn(M, problem.dim, generator=torch.Generator().manual_seed(1))
         state, _ = algorithm.step(algorithm.init(loc, sigma=0.1, seed=0), problem, comm)
-        found["pmcnet"] = _timed(lambda: ais.run(algorithm, problem, state, n_steps=N_STEPS, comm=comm), comm, N_STEPS)
+        found["pmcnet"] = _timed(
+            lambda: ais.run(algorithm, problem, state, n_steps=N_STEPS, comm=comm), comm, N_STEPS
+        )
         ladder = FixedTemperatures((0.001, 0.01, 0.1, 1.0))
         annealed = ais.AnnealedPMC(
             n_particles=P,
@@ -82,7 +85,12 @@ def launched(size: int) -> dict[str, Any]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    place = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    place = {
+        "WORLD_SIZE": str(size),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "OMP_NUM_THREADS": "1",
+    }
     processes = [
         subprocess.Popen(
             [sys.executable, __file__, "--worker"],
@@ -106,9 +114,13 @@ def model(n_proposals: int, results: Path) -> list[dict[str, float]]:
     densities, target_seconds, moves = (
         statistics.median(p[k] for p in phases) for k in ("proposals", "target", "moves")
     )
-    share = n_proposals / 20  # measured with 20 proposals; densities of draws under proposals grow with the square
+    share = (
+        n_proposals / 20
+    )  # measured with 20 proposals; densities of draws under proposals grow with the square
     compute = share * (target_seconds + moves) + share**2 * densities
-    row = 4 * 2 * LENET_DIM + 8 * LENET_DRAWS  # bytes of a proposal's mean, deviations and log-weights
+    row = (
+        4 * 2 * LENET_DIM + 8 * LENET_DRAWS
+    )  # bytes of a proposal's mean, deviations and log-weights
     table = []
     for n_gpus in (1, 8, 64, 256, 1024):
         if n_gpus > n_proposals:
@@ -148,7 +160,10 @@ def main() -> None:
     found: dict[str, Any] = {"sizes": sizes, "measured": {}}
     for method in ("pmcnet", "annealed"):
         for size in sizes:
-            figures = {k: statistics.median(r[size][method][k] for r in rounds) for k in rounds[0][size][method]}
+            figures = {
+                k: statistics.median(r[size][method][k] for r in rounds)
+                for k in rounds[0][size][method]
+            }
             one = statistics.median(r[sizes[0]][method]["seconds_per_step"] for r in rounds)
             figures["faster"] = one / figures["seconds_per_step"]
             found["measured"][f"{method}, {size}"] = figures

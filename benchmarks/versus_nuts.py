@@ -1,7 +1,8 @@
 """How long do annealed population Monte Carlo and NumPyro's NUTS take to the same predictions, on the same cores?
 
-Both run in one process, one after the other. NUTS: two chains in parallel, its compilation included, since every new
-network or dataset pays for it. Predictions are compared with the stored long reference of `nuts.py`.
+Both run in one process, one after the other. NUTS: two chains in parallel, its compilation
+included, since every new network or dataset pays for it. Predictions are compared with the stored
+long reference of `nuts.py`.
 
     python benchmarks/versus_nuts.py --json docs/results/versus_nuts.json
 """
@@ -27,21 +28,33 @@ REFERENCE = Path(__file__).parents[1] / "tests" / "statistical" / "nuts_referenc
 def distance(probability: np.ndarray, reference: np.ndarray) -> dict[str, float]:
     """Mean total variation, and the share of rows with the same predicted class."""
     tv = 0.5 * np.abs(probability - reference).sum(-1).mean()
-    return {"tv": float(tv), "agreement": float((probability.argmax(-1) == reference.argmax(-1)).mean())}
+    return {
+        "tv": float(tv),
+        "agreement": float((probability.argmax(-1) == reference.argmax(-1)).mean()),
+    }
 
 
-def nuts(name: str, reference: np.ndarray, *, n_warmup: int, n_draws: int, seed: int) -> dict[str, Any]:
+def nuts(
+    name: str, reference: np.ndarray, *, n_warmup: int, n_draws: int, seed: int
+) -> dict[str, Any]:
     """Two chains of NUTS, timed from nothing to draws."""
     problem = problem_of(name)
     jax.clear_caches()
     start = time.perf_counter()
     mcmc = sample(
-        problem, PRIOR_VARIANCE[name], n_chains=N_PARALLEL, n_warmup=n_warmup, n_draws=n_draws, seed=100 + seed
+        problem,
+        PRIOR_VARIANCE[name],
+        n_chains=N_PARALLEL,
+        n_warmup=n_warmup,
+        n_draws=n_draws,
+        seed=100 + seed,
     )
     draws = jax.block_until_ready(mcmc.get_samples())
     seconds = time.perf_counter() - start
     x = jnp.asarray(problem.test[0].numpy())
-    mean = jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x, problem.network)))(draws).mean(0)
+    mean = jax.vmap(lambda theta: jnp.exp(log_probabilities(theta, x, problem.network)))(
+        draws
+    ).mean(0)
     extra = mcmc.get_extra_fields()
     return {
         "seconds": seconds,
@@ -52,7 +65,9 @@ def nuts(name: str, reference: np.ndarray, *, n_warmup: int, n_draws: int, seed:
     }
 
 
-def annealed(name: str, reference: np.ndarray, sampler: ais.AnnealedPMC, *, seed: int) -> dict[str, Any]:
+def annealed(
+    name: str, reference: np.ndarray, sampler: ais.AnnealedPMC, *, seed: int
+) -> dict[str, Any]:
     """One annealed run in single precision, log-densities summed in double."""
     problem = problem_of(name)
     single = problem._replace(train=(problem.train[0].float(), problem.train[1].float()))
@@ -86,19 +101,26 @@ def main() -> None:
     options = parser.parse_args()
     numpyro.set_host_device_count(N_PARALLEL)
     numpyro.enable_x64()
-    sampler = ais.AnnealedPMC(n_particles=options.particles, ess_fraction=options.ess_fraction, n_moves=1)
+    sampler = ais.AnnealedPMC(
+        n_particles=options.particles, ess_fraction=options.ess_fraction, n_moves=1
+    )
     problems = json.loads(REFERENCE.read_text())["problems"]
     rows = []
     for name in options.names.split(","):
         reference = np.array(problems[name]["probability"])
         for seed in range(options.repetitions):
             ours = annealed(name, reference, sampler, seed=seed)
-            theirs = nuts(name, reference, n_warmup=options.warmup, n_draws=options.draws, seed=seed)
+            theirs = nuts(
+                name, reference, n_warmup=options.warmup, n_draws=options.draws, seed=seed
+            )
             ratio = theirs["seconds"] / ours["seconds"]
-            rows.append({"name": name, "seed": seed, "annealed": ours, "nuts": theirs, "ratio": ratio})
+            rows.append(
+                {"name": name, "seed": seed, "annealed": ours, "nuts": theirs, "ratio": ratio}
+            )
             print(
                 f"{name}, seed {seed}: annealed {ours['seconds']:.1f} s, TV {ours['tv']:.4f}, "
-                f"{ours['gradients']} gradients; NUTS {theirs['seconds']:.1f} s, TV {theirs['tv']:.4f}, "
+                f"{ours['gradients']} gradients; NUTS {theirs['seconds']:.1f} s, TV "
+                f"{theirs['tv']:.4f}, "
                 f"{theirs['gradients']} gradients after warm-up; NUTS / annealed {ratio:.2f}",
                 flush=True,
             )

@@ -32,7 +32,9 @@ def shared():
     def having(*names: str) -> Path:
         for name in names:
             if not (folder / name).is_file():
-                pytest.skip(f"{folder / name} is absent: set PMCNET_DATA to the folder that holds {name}")
+                pytest.skip(
+                    f"{folder / name} is absent: set PMCNET_DATA to the folder that holds {name}"
+                )
         return folder
 
     return having

@@ -11,7 +11,12 @@ ROOT = Path(__file__).parents[1]
 
 def run(*arguments: str) -> str:
     finished = subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False
+        [sys.executable, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     assert finished.returncode == 0, finished.stderr
     return finished.stdout

@@ -18,7 +18,9 @@ def test_readme_quick_start_runs(capsys, tmp_path, monkeypatch):
     names: dict = {}
     for block in blocks:
         exec(compile(block, str(README), "exec"), names)
-    assert abs(names["result"].log_evidence - 1.8379) < 5 * names["result"].log_evidence_error + 1e-3
+    assert (
+        abs(names["result"].log_evidence - 1.8379) < 5 * names["result"].log_evidence_error + 1e-3
+    )
     assert names["draws"].shape == (1000, 2)
     assert names["slow"].n_draws == 200
     assert "trustworthy" in capsys.readouterr().out
@@ -28,7 +30,9 @@ def test_readme_quick_start_runs(capsys, tmp_path, monkeypatch):
 def test_readme_commands_run(tmp_path):
     source = np.random.default_rng(0)
     x = source.normal(size=(80, 2))
-    table = pd.DataFrame({"size": x[:, 0], "age": x[:, 1], "price": 3 * x[:, 0] + 0.2 * source.normal(size=80)})
+    table = pd.DataFrame(
+        {"size": x[:, 0], "age": x[:, 1], "price": 3 * x[:, 0] + 0.2 * source.normal(size=80)}
+    )
     table.to_csv(tmp_path / "rows.csv", index=False)
     table.drop(columns="price").to_csv(tmp_path / "new.csv", index=False)
     (commands,) = re.findall(r"```sh\n(.*?)```", README.read_text(), flags=re.DOTALL)
@@ -48,5 +52,7 @@ def test_readme_commands_run(tmp_path):
         )
         assert finished.returncode == 0, finished.stderr
     predictions = pd.read_csv(tmp_path / "predictions.csv")
-    assert {"size", "age", "prediction", "std", "lower", "upper", "epistemic", "aleatoric"} == set(predictions.columns)
+    assert {"size", "age", "prediction", "std", "lower", "upper", "epistemic", "aleatoric"} == set(
+        predictions.columns
+    )
     assert len(predictions) == 80

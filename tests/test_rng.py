@@ -39,7 +39,10 @@ def test_noise_is_standard_normal():
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_noise_has_the_dtype_asked_for(dtype):
-    assert rng.standard_normal(rng.streams(1, 0, 2), (3, 4), torch.zeros(1, dtype=dtype)).dtype == dtype
+    assert (
+        rng.standard_normal(rng.streams(1, 0, 2), (3, 4), torch.zeros(1, dtype=dtype)).dtype
+        == dtype
+    )
 
 
 def test_uniform_lies_in_unit_interval():

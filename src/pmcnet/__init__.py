@@ -1,7 +1,8 @@
 """Bayesian neural networks by adaptive importance sampling, on PyTorch.
 
-`PMCNetClassifier` and `PMCNetRegressor` are scikit-learn estimators; `pmcnet.ais` is the core, adaptive importance
-sampling on any batched log-density; `pmcnet.bnn` makes one of a network and a dataset.
+`PMCNetClassifier` and `PMCNetRegressor` are scikit-learn estimators; `pmcnet.ais` is the core,
+adaptive importance sampling on any batched log-density; `pmcnet.bnn` makes one of a network and a
+dataset.
 """
 
 from typing import TYPE_CHECKING, Any

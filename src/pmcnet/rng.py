@@ -1,9 +1,9 @@
 """Randomness as an argument: one stream for each (seed, step, block), a block being a proposal or a group of particles.
 
-Streams live where the work is: numpy's Philox on the host, torch's Philox on a GPU, where copying noise would cost more
-than the step. Either way a block's numbers depend on its (seed, step, block) alone, so results do not depend on
-chunking, on the order in which blocks are placed or on the number of processes. Host streams may also feed a GPU,
-which then sees the same noise as the host.
+Streams live where the work is: numpy's Philox on the host, torch's Philox on a GPU, where copying
+noise would cost more than the step. Either way a block's numbers depend on its (seed, step, block)
+alone, so results do not depend on chunking, on the order in which blocks are placed or on the
+number of processes. Host streams may also feed a GPU, which then sees the same noise as the host.
 """
 
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ def check_seed(seed: int) -> int:
 def stream(seed: int, step: int, block: int, device: torch.device = HOST) -> Stream:
     """The stream of one block in one step.
 
-    Philox is keyed by the seed; step and block are the high words of its counter, so no two streams of a seed overlap.
-    A GPU's generator is seeded by the first number of the host's.
+    Philox is keyed by the seed; step and block are the high words of its counter, so no two streams
+    of a seed overlap. A GPU's generator is seeded by the first number of the host's.
     """
     host = np.random.Generator(np.random.Philox(key=[seed, 0], counter=[0, 0, step, block]))
     if device.type == "cpu":
@@ -57,7 +57,9 @@ def streams(seed: int, step: int, n_blocks: int, device: torch.device = HOST) ->
 def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Tensor) -> Tensor:
     """Standard normal noise, one block of `shape` from each stream; dtype and device of `like`."""
     on_host = sources[0].device is None
-    noise = torch.empty((len(sources), *shape), dtype=like.dtype, device=HOST if on_host else like.device)
+    noise = torch.empty(
+        (len(sources), *shape), dtype=like.dtype, device=HOST if on_host else like.device
+    )
 
     def fill(block: int) -> None:
         host, device = sources[block]
@@ -79,7 +81,9 @@ def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Ten
 
 def uniform(sources: Sequence[Stream], n: int, like: Tensor) -> Tensor:
     """Uniform numbers in [0, 1), `n` from each stream, always float64; device of `like`."""
-    return torch.as_tensor(np.stack([source.host.random(n) for source in sources]), device=like.device)  # (M, n)
+    return torch.as_tensor(
+        np.stack([source.host.random(n) for source in sources]), device=like.device
+    )  # (M, n)
 
 
 def many_uniform(source: Stream, shape: tuple[int, ...], like: Tensor) -> Tensor:

@@ -29,7 +29,10 @@ def test_annealed_run_goes_on_bit_for_bit(tmp_path):
 
 @pytest.mark.parametrize("name", ["pmcnet", "pmcnet-light"])
 def test_variant_goes_on_bit_for_bit(tmp_path, name):
-    target, algorithm = ais.FunctionTarget(lambda t: -0.5 * t.square().sum(-1), 2), ais.VARIANTS[name]
+    target, algorithm = (
+        ais.FunctionTarget(lambda t: -0.5 * t.square().sum(-1), 2),
+        ais.VARIANTS[name],
+    )
     state = algorithm.init(torch.randn(4, 2, dtype=torch.float64), sigma=0.5, seed=1)
     half = ais.run(algorithm, target, state, n_steps=3).state
     path = ais.save_state(half, tmp_path / "state.safetensors")
@@ -63,7 +66,11 @@ def test_damaged_checkpoint_is_refused(tmp_path):
     ],
 )
 def test_garbled_checkpoint_is_refused_in_a_sentence(tmp_path, form):
-    save_file({"a": torch.zeros(1)}, tmp_path / "state", metadata={"format": checkpoint.FORMAT, "state": form})
+    save_file(
+        {"a": torch.zeros(1)},
+        tmp_path / "state",
+        metadata={"format": checkpoint.FORMAT, "state": form},
+    )
     with pytest.raises(InputError, match="Start the run again"):
         ais.load_state(tmp_path / "state")
 

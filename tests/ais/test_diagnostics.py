@@ -9,11 +9,15 @@ from pmcnet.ais.diagnostics import khat, verdict
 
 
 def random_log_weight(n, scale=1.0, seed=0):
-    return torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale
+    return (
+        torch.randn(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) * scale
+    )
 
 
 def test_ess_of_equal_weights_is_their_number():
-    assert diagnostics.ess(torch.full((7, 50), -1e5, dtype=torch.float64)).tolist() == pytest.approx([50] * 7)
+    assert diagnostics.ess(
+        torch.full((7, 50), -1e5, dtype=torch.float64)
+    ).tolist() == pytest.approx([50] * 7)
 
 
 def test_ess_of_one_heavy_weight_is_one():
@@ -51,7 +55,8 @@ def test_evidence_error_is_the_spread_over_repetitions():
 def test_evidence_error_of_single_draws_is_pooled():
     log_weight = random_log_weight(500)
     torch.testing.assert_close(
-        diagnostics.log_evidence_error(log_weight[:, None]), diagnostics.log_evidence_error(log_weight[None])
+        diagnostics.log_evidence_error(log_weight[:, None]),
+        diagnostics.log_evidence_error(log_weight[None]),
     )
     assert float(diagnostics.log_evidence_error(log_weight[:1, None])) == math.inf
 
@@ -62,7 +67,9 @@ def test_khat_finds_the_index_of_a_pareto(index):
     n = 40_000
     u = np.random.default_rng(0).random(n)
     tail = 3 * math.sqrt(n)
-    assert abs(khat(torch.as_tensor(-index * np.log(u))) - index) < 4 * (1 + index) / math.sqrt(tail)
+    assert abs(khat(torch.as_tensor(-index * np.log(u))) - index) < 4 * (1 + index) / math.sqrt(
+        tail
+    )
 
 
 def test_khat_ignores_a_constant():

@@ -28,7 +28,9 @@ def test_no_call_sees_more_points_than_the_memory_allows():
 
 def test_a_point_larger_than_the_memory_still_goes_alone():
     seen = []
-    evaluation(lambda x: seen.append(len(x)) or x.sum(-1), memory=1, bytes_per_point=100).log_density(POINTS)
+    evaluation(
+        lambda x: seen.append(len(x)) or x.sum(-1), memory=1, bytes_per_point=100
+    ).log_density(POINTS)
     assert seen == [1] * 10
 
 
@@ -37,9 +39,14 @@ def test_chunked_score_and_hessian_equal_unchunked(rows):
     def log_density(theta):
         return -(theta**4).sum(-1)
 
-    whole, chunked = evaluation(log_density), evaluation(log_density, memory=rows * 3, bytes_per_point=1)
+    whole, chunked = (
+        evaluation(log_density),
+        evaluation(log_density, memory=rows * 3, bytes_per_point=1),
+    )
     for name in ("log_density", "value_and_score", "hessian"):
-        torch.testing.assert_close(getattr(chunked, name)(POINTS), getattr(whole, name)(POINTS), rtol=0, atol=0)
+        torch.testing.assert_close(
+            getattr(chunked, name)(POINTS), getattr(whole, name)(POINTS), rtol=0, atol=0
+        )
 
 
 def test_leading_shape_is_kept():
@@ -71,7 +78,9 @@ def test_minus_infinity_is_zero_density_and_has_no_score():
 @pytest.mark.parametrize("method", ["log_density", "value_and_score"])
 def test_nan_and_plus_infinity_are_refused(value, text, method):
     far = torch.cat([POINTS[:-1], torch.ones(1, 3, dtype=torch.float64)])
-    with pytest.raises(TargetError, match=rf"returned {text} at 1 of 10 points, first at theta = \[1, 1, 1\]"):
+    with pytest.raises(
+        TargetError, match=rf"returned {text} at 1 of 10 points, first at theta = \[1, 1, 1\]"
+    ):
         getattr(evaluation(with_row(value)), method)(far)
 
 
@@ -89,10 +98,13 @@ def test_nan_score_is_refused():
 
 
 @pytest.mark.parametrize(
-    "log_density", [lambda x: x, lambda x: x.sum(), lambda x: x.sum(-1, keepdim=True), lambda x: 1.0]
+    "log_density",
+    [lambda x: x, lambda x: x.sum(), lambda x: x.sum(-1, keepdim=True), lambda x: 1.0],
 )
 def test_wrong_shape_is_refused(log_density):
-    with pytest.raises(TargetError, match=r"log_density of 10 points must be a tensor of shape \(10,\)"):
+    with pytest.raises(
+        TargetError, match=r"log_density of 10 points must be a tensor of shape \(10,\)"
+    ):
         evaluation(log_density).log_density(POINTS)
 
 
@@ -103,7 +115,9 @@ def test_wrong_dtype_is_refused(dtype):
 
 
 def test_wrong_shapes_of_derivatives_are_refused():
-    target = evaluation(lambda x: x.sum(-1), score=lambda x: x[:, :2], second_derivative=lambda x: x)
+    target = evaluation(
+        lambda x: x.sum(-1), score=lambda x: x[:, :2], second_derivative=lambda x: x
+    )
     with pytest.raises(TargetError, match="score of 10 points"):
         target.value_and_score(POINTS)
     with pytest.raises(TargetError, match="hessian of 10 points"):

@@ -7,7 +7,9 @@ import torch
 from pmcnet import ais
 from pmcnet.errors import InputError
 
-KNOWN = ais.analytic.gaussian(torch.zeros(2, dtype=torch.float64), torch.eye(2, dtype=torch.float64), log_evidence=5.0)
+KNOWN = ais.analytic.gaussian(
+    torch.zeros(2, dtype=torch.float64), torch.eye(2, dtype=torch.float64), log_evidence=5.0
+)
 LOC = torch.randn(8, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
@@ -17,7 +19,9 @@ def start(sigma=2.0, seed=0):
 
 def test_last_returns_the_draws_of_the_last_step():
     seen = []
-    result = ais.run(ais.pmcnet, KNOWN.target, start(), n_steps=3, observers=[lambda s, i: seen.append((s, i))])
+    result = ais.run(
+        ais.pmcnet, KNOWN.target, start(), n_steps=3, observers=[lambda s, i: seen.append((s, i))]
+    )
     assert torch.equal(result.samples.theta, seen[-1][1].samples.theta)
     assert torch.equal(result.state.proposals.loc, seen[-1][0].proposals.loc)
     assert [s.step for s, _ in seen] == [1, 2, 3]
@@ -38,14 +42,25 @@ def test_mixture_weights_divide_by_the_proposals_of_all_steps(weighting):
     algorithm = ais.PMC(n_draws=10, weighting=weighting)
     states = [algorithm.init(LOC, sigma=2.0, seed=0)]
     result = ais.run(
-        algorithm, KNOWN.target, states[0], n_steps=3, keep="mixture", observers=[lambda s, _: states.append(s)]
+        algorithm,
+        KNOWN.target,
+        states[0],
+        n_steps=3,
+        keep="mixture",
+        observers=[lambda s, _: states.append(s)],
     )
     theta = result.samples.theta.reshape(-1, 2)
     densities = []
     for state in states[:3]:
-        for loc, covariance in zip(state.proposals.loc, state.proposals.scale.covariance, strict=True):
-            densities.append(torch.distributions.MultivariateNormal(loc, covariance).log_prob(theta))
-    expected = KNOWN.target.log_density(theta) - (torch.stack(densities).logsumexp(0) - math.log(24))
+        for loc, covariance in zip(
+            state.proposals.loc, state.proposals.scale.covariance, strict=True
+        ):
+            densities.append(
+                torch.distributions.MultivariateNormal(loc, covariance).log_prob(theta)
+            )
+    expected = KNOWN.target.log_density(theta) - (
+        torch.stack(densities).logsumexp(0) - math.log(24)
+    )
     torch.testing.assert_close(result.samples.log_weight.flatten(), expected)
 
 
@@ -81,7 +96,9 @@ def test_stops_when_enough_draws_are_effective():
 
 
 def test_kept_draws_decide_when_there_are_enough():
-    result = ais.run(ais.pmcnet, KNOWN.target, start(sigma=8.0), n_steps=50, min_ess=2000, keep="all")
+    result = ais.run(
+        ais.pmcnet, KNOWN.target, start(sigma=8.0), n_steps=50, min_ess=2000, keep="all"
+    )
     assert result.stopped == "ess"
     assert result.ess == pytest.approx(result.history[-1].pooled_ess)
     assert result.ess >= 2000
@@ -93,7 +110,11 @@ def test_stops_when_the_time_is_up():
         return -0.5 * theta.square().sum(-1)
 
     result = ais.run(
-        ais.dm_pmc, ais.FunctionTarget(slow, 2), ais.dm_pmc.init(LOC, seed=0), max_seconds=0.05, n_steps=99
+        ais.dm_pmc,
+        ais.FunctionTarget(slow, 2),
+        ais.dm_pmc.init(LOC, seed=0),
+        max_seconds=0.05,
+        n_steps=99,
     )
     assert result.stopped == "time"
     assert 1 <= len(result.history) <= 6

@@ -11,7 +11,9 @@ from pmcnet.errors import DegenerateWeightsError, InputError
 def samples():
     generator = torch.Generator().manual_seed(0)
     theta = torch.randn(4, 50, 3, generator=generator, dtype=torch.float64)
-    return WeightedSamples(theta, torch.randn(4, 50, generator=generator, dtype=torch.float64) * 2 - 1000)
+    return WeightedSamples(
+        theta, torch.randn(4, 50, generator=generator, dtype=torch.float64) * 2 - 1000
+    )
 
 
 def test_weights_sum_to_one(samples):
@@ -21,7 +23,9 @@ def test_weights_sum_to_one(samples):
 def test_moments_are_weighted(samples):
     weight, theta = samples.weight.flatten(), samples.theta.reshape(-1, 3)
     torch.testing.assert_close(samples.mean(), (weight[:, None] * theta).sum(0))
-    torch.testing.assert_close(samples.covariance(), torch.cov(theta.mT, aweights=weight, correction=0))
+    torch.testing.assert_close(
+        samples.covariance(), torch.cov(theta.mT, aweights=weight, correction=0)
+    )
 
 
 def test_mean_error_of_equal_weights_is_the_usual_one():
@@ -46,7 +50,13 @@ def test_resample_follows_the_weights_and_the_seed(samples):
 
 def test_all_weights_zero_is_an_error_and_not_uniform(samples):
     empty = WeightedSamples(samples.theta, torch.full_like(samples.log_weight, -math.inf))
-    for use in (lambda: empty.weight, empty.mean, empty.covariance, empty.mean_error, lambda: empty.resample(3, 0)):
+    for use in (
+        lambda: empty.weight,
+        empty.mean,
+        empty.covariance,
+        empty.mean_error,
+        lambda: empty.resample(3, 0),
+    ):
         with pytest.raises(DegenerateWeightsError, match="all 200 weights are zero"):
             use()
     assert empty.log_evidence == -math.inf

@@ -51,7 +51,9 @@ def test_scatter_is_the_weighted_covariance(scale):
     for m in range(3):
         expected = torch.cov(theta[m].mT, aweights=weight[m], correction=0)
         got = scale.scatter(theta, weight)[m]
-        torch.testing.assert_close(got, expected if isinstance(scale, Full) else expected.diagonal())
+        torch.testing.assert_close(
+            got, expected if isinstance(scale, Full) else expected.diagonal()
+        )
 
 
 def test_put_overwrites_valid_blocks_of_a_copy(scale):

@@ -40,7 +40,10 @@ def test_hessian_of_a_linear_function_is_zero():
 
 def test_given_derivatives_are_used():
     target = ais.FunctionTarget(
-        lambda x: x.sum(-1), 3, score=lambda x: 7 * x, second_derivative=lambda x: x[:, :, None] * x[:, None]
+        lambda x: x.sum(-1),
+        3,
+        score=lambda x: 7 * x,
+        second_derivative=lambda x: x[:, :, None] * x[:, None],
     )
     assert torch.equal(target.value_and_score(POINTS).score, 7 * POINTS)
     assert torch.equal(target.hessian(POINTS), POINTS[:, :, None] * POINTS[:, None])
@@ -60,7 +63,9 @@ def test_target_without_parts_is_its_own_factor():
 
 
 def test_factors_keep_the_budget():
-    target = ais.FunctionTarget(quartic, 3, parts=(quartic, quartic), memory=1000, bytes_per_point=10)
+    target = ais.FunctionTarget(
+        quartic, 3, parts=(quartic, quartic), memory=1000, bytes_per_point=10
+    )
     assert [(f.memory, f.bytes_per_point, f.dim) for f in target.factors()] == [(1000, 10, 3)] * 2
 
 

@@ -10,7 +10,9 @@ from pmcnet.rng import stream
 
 
 def images(n=50, size=9, channels=2):
-    return torch.randn(n, channels, size, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    return torch.randn(
+        n, channels, size, size, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
 
 
 def test_affine_without_amounts_changes_nothing():
@@ -67,7 +69,9 @@ def test_crops_are_windows_of_the_padded_image_mirrored_or_not():
             for i in range(2 * padding + 1)
             for j in range(2 * padding + 1)
             for flip in (False, True)
-            if torch.equal(image, (lambda w, f: w.flip(-1) if f else w)(whole[:, i : i + 9, j : j + 9], flip))
+            if torch.equal(
+                image, (lambda w, f: w.flip(-1) if f else w)(whole[:, i : i + 9, j : j + 9], flip)
+            )
         ]
         assert len(found) == 1
         kinds.add(found[0])
@@ -94,7 +98,9 @@ def test_density_does_not_know_the_augmentation():
     positions = torch.arange(10)
     assert torch.equal(changed.batch(positions).x, x[:10])
     assert not torch.equal(changed.batch(positions, stream(0, 0, 0)).x, x[:10])
-    assert torch.equal(changed.batch(positions, stream(0, 0, 0)).x, changed.batch(positions, stream(0, 0, 0)).x)
+    assert torch.equal(
+        changed.batch(positions, stream(0, 0, 0)).x, changed.batch(positions, stream(0, 0, 0)).x
+    )
 
 
 def test_crop_refuses_less_than_no_padding():

@@ -19,7 +19,8 @@ Y = (X[:, 0] > 0).double()
 
 
 @pytest.mark.parametrize(
-    ("sizes", "likelihood"), [((3, 1), Gaussian(0.5)), ((3, 1), Bernoulli()), ((3, 2), Categorical(2))]
+    ("sizes", "likelihood"),
+    [((3, 1), Gaussian(0.5)), ((3, 1), Bernoulli()), ((3, 2), Categorical(2))],
 )
 def test_gauss_newton_of_a_linear_network_is_the_hessian(sizes, likelihood):
     target = BayesianTarget(MLP(sizes), likelihood, X, Y, prior=GaussianPrior(1.3))
@@ -27,7 +28,9 @@ def test_gauss_newton_of_a_linear_network_is_the_hessian(sizes, likelihood):
     torch.testing.assert_close(GaussNewtonTarget(target).hessian(theta), target.hessian(theta))
 
 
-@pytest.mark.parametrize(("sizes", "likelihood"), [((3, 4, 1), Bernoulli()), ((3, 4, 2), Categorical(2))])
+@pytest.mark.parametrize(
+    ("sizes", "likelihood"), [((3, 4, 1), Bernoulli()), ((3, 4, 2), Categorical(2))]
+)
 def test_gauss_newton_is_negative_definite_where_the_hessian_is_not(sizes, likelihood):
     target = BayesianTarget(MLP(sizes), likelihood, X, Y, prior=GaussianPrior(3.0))
     theta = 2 * torch.randn(20, target.dim, generator=GENERATOR, dtype=torch.float64)

@@ -32,8 +32,12 @@ LIKELIHOODS = [
 
 @pytest.mark.parametrize(("likelihood", "y"), LIKELIHOODS, ids=lambda value: type(value).__name__)
 def test_likelihood_slopes_are_derivatives(likelihood, y):
-    output = torch.randn(5, 7, likelihood.n_outputs, generator=GENERATOR, dtype=torch.float64, requires_grad=True)
-    extra = torch.randn(5, likelihood.n_extra, generator=GENERATOR, dtype=torch.float64, requires_grad=True)
+    output = torch.randn(
+        5, 7, likelihood.n_outputs, generator=GENERATOR, dtype=torch.float64, requires_grad=True
+    )
+    extra = torch.randn(
+        5, likelihood.n_extra, generator=GENERATOR, dtype=torch.float64, requires_grad=True
+    )
     log_prob = likelihood.log_prob(output, y, extra)
     slopes = torch.autograd.grad(log_prob.sum(), (output, extra), materialize_grads=True)
     with torch.no_grad():
@@ -47,7 +51,9 @@ def test_likelihood_slopes_are_derivatives(likelihood, y):
 @pytest.mark.parametrize("sizes", [(3, 2), (3, 4, 2), (3, 4, 5, 1)])
 def test_network_gradient_is_that_of_automatic_differentiation(activation, sizes):
     network = MLP(sizes, activation)
-    theta = torch.randn(6, network.layout.dim, generator=GENERATOR, dtype=torch.float64, requires_grad=True)
+    theta = torch.randn(
+        6, network.layout.dim, generator=GENERATOR, dtype=torch.float64, requires_grad=True
+    )
     output = network(theta, X)
     slope = torch.randn(output.shape, generator=GENERATOR, dtype=torch.float64)
     (expected,) = torch.autograd.grad((output * slope).sum(), theta)
@@ -62,9 +68,14 @@ def test_target_scores_are_gradients_and_add_up(likelihood, y):
     target = BayesianTarget(MLP((3, 4, likelihood.n_outputs)), likelihood, X, y, memory=1 << 14)
     theta = torch.randn(6, target.dim, generator=GENERATOR, dtype=torch.float64, requires_grad=True)
     prior, like, whole = (
-        f(theta.detach()) for f in (target.prior_and_score, target.likelihood_and_score, target.value_and_score)
+        f(theta.detach())
+        for f in (target.prior_and_score, target.likelihood_and_score, target.value_and_score)
     )
-    for part, function in ((prior, target.log_prior), (like, target.log_likelihood), (whole, target.log_density)):
+    for part, function in (
+        (prior, target.log_prior),
+        (like, target.log_likelihood),
+        (whole, target.log_density),
+    ):
         value = function(theta)
         assert torch.allclose(part.value, value)
         assert torch.allclose(part.score, torch.autograd.grad(value.sum(), theta)[0])
@@ -78,12 +89,16 @@ def test_monitors_are_predictions_of_some_rows():
     assert torch.allclose(monitors.reshape(6, 7, 2).sum(-1), torch.ones(6, 7).double())
 
 
-@pytest.mark.parametrize("prior", [GaussianPrior(1.7), LayerGaussianPrior(0.6), LaplacePrior(1.3)], ids=repr)
+@pytest.mark.parametrize(
+    "prior", [GaussianPrior(1.7), LayerGaussianPrior(0.6), LaplacePrior(1.3)], ids=repr
+)
 def test_prior_scale_slope_is_a_derivative(prior):
     layout = MLP((3, 4, 1)).layout
     theta = torch.randn(6, layout.dim, generator=GENERATOR, dtype=torch.float64)
     step = 1e-5
-    up, down = (prior.rescaled(prior.sigma * (1 + e)).log_prob(theta, layout) for e in (step, -step))
+    up, down = (
+        prior.rescaled(prior.sigma * (1 + e)).log_prob(theta, layout) for e in (step, -step)
+    )
     assert torch.allclose(prior.scale_slope(theta, layout), (up - down) / (2 * step), rtol=1e-6)
 
 

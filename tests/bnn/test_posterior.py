@@ -5,7 +5,15 @@ import pytest
 import torch
 
 from pmcnet.ais import WeightedSamples
-from pmcnet.bnn import MLP, Bernoulli, Categorical, Gaussian, LearnedGaussian, ParticlePosterior, Population
+from pmcnet.bnn import (
+    MLP,
+    Bernoulli,
+    Categorical,
+    Gaussian,
+    LearnedGaussian,
+    ParticlePosterior,
+    Population,
+)
 from pmcnet.errors import InputError
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -15,7 +23,9 @@ X = torch.randn(9, 3, generator=GENERATOR, dtype=torch.float64)
 def posterior(likelihood, sizes=(3, 4, 1), n=12, memory=1 << 30) -> ParticlePosterior:
     network = MLP(sizes)
     generator = torch.Generator().manual_seed(1)
-    theta = torch.randn(3, n // 3, network.layout.dim + likelihood.n_extra, generator=generator, dtype=torch.float64)
+    theta = torch.randn(
+        3, n // 3, network.layout.dim + likelihood.n_extra, generator=generator, dtype=torch.float64
+    )
     log_weight = torch.randn(3, n // 3, generator=generator, dtype=torch.float64) - 500
     log_weight[0, 0] = -math.inf
     return ParticlePosterior(network, likelihood, WeightedSamples(theta, log_weight), memory)
@@ -27,7 +37,9 @@ def by_hand(p: ParticlePosterior):
     return weight, means
 
 
-@pytest.mark.parametrize(("likelihood", "sizes"), [(Bernoulli(), (3, 4, 1)), (Categorical(3), (3, 4, 3))])
+@pytest.mark.parametrize(
+    ("likelihood", "sizes"), [(Bernoulli(), (3, 4, 1)), (Categorical(3), (3, 4, 3))]
+)
 def test_class_prediction_is_the_weighted_average_with_its_entropies(likelihood, sizes):
     p = posterior(likelihood, sizes)
     weight, means = by_hand(p)
@@ -60,7 +72,9 @@ def test_regression_prediction_obeys_the_law_of_total_variance():
 def test_predictions_do_not_depend_on_memory(likelihood, memory):
     whole, small = posterior(likelihood), posterior(likelihood, memory=memory)
     torch.testing.assert_close(small.predict(X), whole.predict(X))
-    torch.testing.assert_close(small.draws(X, n_passes=20, seed=0), whole.draws(X, n_passes=20, seed=0))
+    torch.testing.assert_close(
+        small.draws(X, n_passes=20, seed=0), whole.draws(X, n_passes=20, seed=0)
+    )
     y = torch.ones(9, dtype=torch.float64)
     torch.testing.assert_close(small.log_predictive(X, y), whole.log_predictive(X, y))
 
@@ -108,7 +122,11 @@ def test_equal_weights_are_never_called_trustworthy():
 
 def test_posterior_carries_the_diagnostics_of_its_weights():
     p = posterior(Bernoulli())
-    assert (p.ess, p.khat, p.log_evidence) == (p.samples.ess, p.samples.khat, p.samples.log_evidence)
+    assert (p.ess, p.khat, p.log_evidence) == (
+        p.samples.ess,
+        p.samples.khat,
+        p.samples.log_evidence,
+    )
     assert p.verdict == p.samples.verdict
 
 
@@ -119,13 +137,17 @@ def test_at_least_one_pass_is_needed():
 
 def test_thinned_population_counts_each_of_its_networks_once():
     whole = posterior(Gaussian(0.5))
-    population = Population(whole.network, whole.likelihood, whole.samples, whole.memory, reason="of their own")
+    population = Population(
+        whole.network, whole.likelihood, whole.samples, whole.memory, reason="of their own"
+    )
     thin = population.thinned(5, seed=3)
     assert isinstance(thin, Population)
     assert thin.reason == "of their own"
     assert thin.samples.weight.tolist() == [0.2] * 5
     assert torch.equal(thin.theta, whole.resample(5, seed=3))
-    assert {tuple(row) for row in thin.theta.tolist()} <= {tuple(row) for row in whole.theta[1:].tolist()}
+    assert {tuple(row) for row in thin.theta.tolist()} <= {
+        tuple(row) for row in whole.theta[1:].tolist()
+    }
 
 
 def test_log_weights_are_those_of_the_networks_in_order():
@@ -158,8 +180,13 @@ def test_rows_on_which_networks_overflow_are_named():
     found = posterior(Gaussian(0.5))
     linear = MLP((3, 1))
     theta = torch.full((2, linear.layout.dim), 1e300, dtype=torch.float64)
-    wide = ParticlePosterior(linear, Gaussian(0.5), WeightedSamples(theta, torch.zeros(2, dtype=torch.float64)))
+    wide = ParticlePosterior(
+        linear, Gaussian(0.5), WeightedSamples(theta, torch.zeros(2, dtype=torch.float64))
+    )
     rows = torch.tensor([[0.0, 0, 0], [1e10, 1e10, 1e10], [1e10, 0, 0]], dtype=torch.float64)
-    with pytest.raises(InputError, match=r"overflow float64 on 2 of 3 rows, first on row 2: .* Correct or drop them"):
+    with pytest.raises(
+        InputError,
+        match=r"overflow float64 on 2 of 3 rows, first on row 2: .* Correct or drop them",
+    ):
         wide.draws(rows, n_passes=2)
     assert found.draws(rows, n_passes=2).isfinite().all()

@@ -45,8 +45,12 @@ def linear_gaussian():
 
 def test_linear_gaussian_log_density_is_the_closed_form():
     target, mean, covariance, log_evidence = linear_gaussian()
-    theta = mean + torch.randn(50, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    expected = torch.distributions.MultivariateNormal(mean, covariance).log_prob(theta) + log_evidence
+    theta = mean + torch.randn(
+        50, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
+    expected = (
+        torch.distributions.MultivariateNormal(mean, covariance).log_prob(theta) + log_evidence
+    )
     torch.testing.assert_close(target.log_density(theta), expected)
 
 
@@ -180,14 +184,18 @@ def test_bad_data_is_refused(change, text):
         replace(target, **change)
 
 
-@pytest.mark.parametrize("likelihood", [Gaussian(0.5), LearnedGaussian(), GeneralisedGaussian(0.5, 1.0)])
+@pytest.mark.parametrize(
+    "likelihood", [Gaussian(0.5), LearnedGaussian(), GeneralisedGaussian(0.5, 1.0)]
+)
 def test_row_weights_count_rows_as_often(likelihood):
     x, y = rows(6)
     weight = torch.tensor([1.0, 2.0, 0.0, 3.0, 1.0, 1.0], dtype=torch.float64)
     repeated = torch.repeat_interleave(torch.arange(6), weight.long())
     target = BayesianTarget(MLP((3, 2, 1)), likelihood, x, y, weight=weight, memory=1)
     plain = BayesianTarget(MLP((3, 2, 1)), likelihood, x[repeated], y[repeated])
-    theta = torch.randn(4, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    theta = torch.randn(
+        4, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     weighted, counted = target.value_and_score(theta), plain.value_and_score(theta)
     assert torch.allclose(weighted.value, counted.value)
     assert torch.allclose(weighted.score, counted.score)
@@ -206,10 +214,16 @@ def test_rows_kept_elsewhere_go_to_the_device_in_chunks():
     x = torch.randn(30, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     y = (x[:, 0] > 0).double()
     here = BayesianTarget(MLP((3, 4, 1)), Bernoulli(), x, y)
-    there = BayesianTarget(MLP((3, 4, 1)), Bernoulli(), x, y, where=torch.device("cpu"), memory=20000)
-    theta = torch.randn(5, here.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    there = BayesianTarget(
+        MLP((3, 4, 1)), Bernoulli(), x, y, where=torch.device("cpu"), memory=20000
+    )
+    theta = torch.randn(
+        5, here.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     torch.testing.assert_close(there.log_density(theta), here.log_density(theta))
-    torch.testing.assert_close(there.value_and_score(theta).score, here.value_and_score(theta).score)
+    torch.testing.assert_close(
+        there.value_and_score(theta).score, here.value_and_score(theta).score
+    )
     assert there.device == torch.device("cpu")
 
 

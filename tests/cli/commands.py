@@ -8,7 +8,18 @@ from click.testing import CliRunner, Result
 
 from pmcnet.cli import main
 
-TINY = ("--method", "annealed", "--option", "n_particles=24", "--prior-std", "1", "--hidden", "2", "--device", "cpu")
+TINY = (
+    "--method",
+    "annealed",
+    "--option",
+    "n_particles=24",
+    "--prior-std",
+    "1",
+    "--hidden",
+    "2",
+    "--device",
+    "cpu",
+)
 LIGHT = (
     "--method", "pmcnet-light", "--option", "n_proposals=4", "--option", "n_draws=5", "--option", "n_steps=4",
     "--option", "n_epochs=5", "--hidden", "2", "--device", "cpu",

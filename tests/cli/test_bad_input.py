@@ -15,7 +15,12 @@ from pmcnet.runs import fit as run_fit
 def fit(tmp_path):
     """Fit what is in a file of this content, which must be refused and leave the folder as it was."""
 
-    def run(content: str | bytes | pd.DataFrame, *arguments: object, says: tuple[str, ...], name="rows.csv") -> str:
+    def run(
+        content: str | bytes | pd.DataFrame,
+        *arguments: object,
+        says: tuple[str, ...],
+        name="rows.csv",
+    ) -> str:
         path = tmp_path / name
         if isinstance(content, pd.DataFrame):
             content = content.to_csv(index=False)
@@ -29,7 +34,15 @@ def fit(tmp_path):
 
 
 def test_missing_file_is_refused(tmp_path):
-    refused("fit", tmp_path / "no.csv", "--target", "y", "--out", tmp_path / "run", says=("no file", "Check the path"))
+    refused(
+        "fit",
+        tmp_path / "no.csv",
+        "--target",
+        "y",
+        "--out",
+        tmp_path / "run",
+        says=("no file", "Check the path"),
+    )
     assert files(tmp_path) == set()
 
 
@@ -46,11 +59,22 @@ def test_header_without_rows_is_refused(fit):
 
 
 def test_unknown_target_lists_the_columns(fit):
-    fit(classes(), "--target", "price", says=("no column 'price'", "x, z, city, y", "--target COLUMN"))
+    fit(
+        classes(),
+        "--target",
+        "price",
+        says=("no column 'price'", "x, z, city, y", "--target COLUMN"),
+    )
 
 
 def test_file_without_a_target_asks_for_one(tmp_path, tables):
-    refused("fit", tables / "classes.csv", "--out", tmp_path / "run", says=("no target column was named", "--target"))
+    refused(
+        "fit",
+        tables / "classes.csv",
+        "--out",
+        tmp_path / "run",
+        says=("no target column was named", "--target"),
+    )
 
 
 def test_target_of_one_class_is_refused(fit):
@@ -67,7 +91,10 @@ def test_target_with_a_class_for_each_row_is_refused(fit):
 
 
 def test_features_that_are_all_constant_are_refused(fit):
-    fit(classes().assign(x=1, z=2, city="Oslo"), says=("every column but the target is constant", "that vary"))
+    fit(
+        classes().assign(x=1, z=2, city="Oslo"),
+        says=("every column but the target is constant", "that vary"),
+    )
 
 
 @pytest.mark.usefixtures("no_page")
@@ -153,7 +180,12 @@ def test_one_row_is_refused(fit):
 
 
 def test_test_rows_that_leave_none_for_training_are_refused(fit):
-    fit(classes().head(4), "--test-share", 0.9, says=("has 4 rows, of which test_share=0.9 keeps 4",))
+    fit(
+        classes().head(4),
+        "--test-share",
+        0.9,
+        says=("has 4 rows, of which test_share=0.9 keeps 4",),
+    )
 
 
 def test_feature_called_like_a_prediction_is_refused(fit):
@@ -172,11 +204,17 @@ def test_measured_numbers_cannot_be_classes(fit):
     ("options", "says"),
     [
         (("--method", "magic"), ("method must be one of auto, annealed", "'magic'")),
-        (("--prior-std", "-1"), ("prior_std must be auto, evidence, validation or a positive number", "-1")),
+        (
+            ("--prior-std", "-1"),
+            ("prior_std must be auto, evidence, validation or a positive number", "-1"),
+        ),
         (("--prior-std", "0"), ("positive number", "got 0")),
         (("--prior-std", "nan"), ("positive number", "got nan")),
         (("--prior-std", "wide"), ("positive number", "got wide")),
-        (("--prior-std", "evidence", "--method", "covfree"), ("evidence needs the annealed method", "covfree")),
+        (
+            ("--prior-std", "evidence", "--method", "covfree"),
+            ("evidence needs the annealed method", "covfree"),
+        ),
         (("--hidden", "a,b"), ("--hidden must be whole numbers like 16 or 50,50", "'a,b'")),
         (("--hidden", "0"), ("hidden must be positive whole numbers", "got 0")),
         (("--hidden", "5,-3"), ("hidden must be positive whole numbers", "got 5,-3")),
@@ -188,7 +226,10 @@ def test_measured_numbers_cannot_be_classes(fit):
         (("--activation", "sine"), ("'sine'", "'tanh'")),
         (("--prior", "cauchy"), ("'cauchy'", "'gaussian'")),
         (("--scaling", "robust"), ("'robust'", "'columns'")),
-        (("--noise", "-1", "--task", "regression"), ("noise must be learn or a positive number", "-1")),
+        (
+            ("--noise", "-1", "--task", "regression"),
+            ("noise must be learn or a positive number", "-1"),
+        ),
         (("--drop", "q"), ("not in", "q", "--drop")),
         (("--drop", "x,z,city"), ("no column besides the target 'y'",)),
         (("--test-share", "1"), ("test_share must lie in [0, 1)", "got 1")),
@@ -234,17 +275,30 @@ def test_option_of_annealed_that_cannot_be_is_refused(fit, option, says):
     ],
 )
 def test_option_of_pmcnet_that_cannot_be_is_refused(tmp_path, tables, option, says):
-    arguments = ("fit", tables / "classes.csv", "--target", "y", "--method", "pmcnet", "--option", option)
+    arguments = (
+        "fit",
+        tables / "classes.csv",
+        "--target",
+        "y",
+        "--method",
+        "pmcnet",
+        "--option",
+        option,
+    )
     refused(*arguments, "--out", tmp_path / "run", says=(says,))
     assert files(tmp_path) == set()
 
 
-@pytest.mark.parametrize("arguments", [("fly",), ("--wings",), ("predict",), ("compare", "wine", "--methods", ",")])
+@pytest.mark.parametrize(
+    "arguments", [("fly",), ("--wings",), ("predict",), ("compare", "wine", "--methods", ",")]
+)
 def test_command_line_that_cannot_be_is_one_line(arguments):
     refused(*arguments)
 
 
-@pytest.mark.parametrize("options", [("--hidden", "0"), ("--device", "abacus"), ("--methods", "annealed,magic")])
+@pytest.mark.parametrize(
+    "options", [("--hidden", "0"), ("--device", "abacus"), ("--methods", "annealed,magic")]
+)
 def test_comparison_that_cannot_be_leaves_nothing(tmp_path, tables, options):
     refused("compare", tables / "classes.csv", "--target", "y", *options, "--out", tmp_path / "out")
     assert files(tmp_path) == set()
@@ -263,17 +317,21 @@ def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypa
         raise ZeroDivisionError("by\nzero")
 
     monkeypatch.setattr(run_fit, when, fail)
-    result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run")
+    result = invoke(
+        "fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run"
+    )
     assert result.exit_code == 1
     last = result.stderr.splitlines()[-1]
     assert last == (
-        "Error: a failure inside pmcnet (ZeroDivisionError: by zero). Run it again with pmcnet --debug to see where."
+        "Error: a failure inside pmcnet (ZeroDivisionError: by zero). Run it again with pmcnet "
+        "--debug to see where."
     )
     assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize(
-    "error", [MemoryError(), RuntimeError("CUDA out of memory."), RuntimeError("can't allocate memory")]
+    "error",
+    [MemoryError(), RuntimeError("CUDA out of memory."), RuntimeError("can't allocate memory")],
 )
 def test_too_little_memory_is_said(tables, monkeypatch, error):
     def fail(*args, **kwargs):

@@ -83,7 +83,14 @@ def test_table_that_is_not_there_is_refused(classified, tmp_path, command):
 
 @pytest.mark.parametrize("coverage", ["0", "1", "95", "nan"])
 def test_coverage_outside_0_and_1_is_refused(classified, tables, coverage):
-    refused("predict", classified, tables / "classes.csv", "--coverage", coverage, says=("--coverage", "0.95"))
+    refused(
+        "predict",
+        classified,
+        tables / "classes.csv",
+        "--coverage",
+        coverage,
+        says=("--coverage", "0.95"),
+    )
 
 
 @pytest.mark.parametrize("options", [("--passes", "0"), ("--passes", "x"), ("--device", "abacus")])
@@ -134,7 +141,15 @@ def test_folder_that_may_not_be_written_is_refused(tables, tmp_path, monkeypatch
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "touch", forbid)
-    arguments = ("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "a" / "b")
+    arguments = (
+        "fit",
+        tables / "classes.csv",
+        "--target",
+        "y",
+        *TINY,
+        "--out",
+        tmp_path / "a" / "b",
+    )
     refused(*arguments, says=("cannot be written (Permission denied)",))
     assert files(tmp_path) == set()
 
@@ -146,11 +161,22 @@ def test_empty_folder_stays_when_the_fit_is_refused(tables, tmp_path):
 
 @pytest.mark.parametrize(
     ("place", "says"),
-    [("out.csv", "exists already"), ("no/out.csv", "No such file"), ("out.csv/below.csv", "Not a directory")],
+    [
+        ("out.csv", "exists already"),
+        ("no/out.csv", "No such file"),
+        ("out.csv/below.csv", "Not a directory"),
+    ],
 )
 def test_file_that_cannot_be_written_is_refused(classified, tables, tmp_path, place, says):
     (tmp_path / "out.csv").write_text("mine")
-    refused("predict", classified, tables / "classes.csv", "-o", tmp_path / place, says=(says, "Choose another -o"))
+    refused(
+        "predict",
+        classified,
+        tables / "classes.csv",
+        "-o",
+        tmp_path / place,
+        says=(says, "Choose another -o"),
+    )
     assert files(tmp_path) == {"out.csv"}
     assert (tmp_path / "out.csv").read_text() == "mine"
 

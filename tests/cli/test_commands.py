@@ -31,10 +31,20 @@ def test_run_folder_holds_what_is_promised(run, request):
     assert files(request.getfixturevalue(run)) == RUN_FILES
 
 
-@pytest.mark.parametrize(("run", "task"), [("classified", "classification"), ("regressed", "regression")])
+@pytest.mark.parametrize(
+    ("run", "task"), [("classified", "classification"), ("regressed", "regression")]
+)
 def test_metrics_have_the_promised_form(run, task, request):
     metrics = json.loads((request.getfixturevalue(run) / "metrics.json").read_text())
-    assert list(metrics) == ["task", "method", "n_test", "bma", "per_draw", "diagnostics", "seconds"]
+    assert list(metrics) == [
+        "task",
+        "method",
+        "n_test",
+        "bma",
+        "per_draw",
+        "diagnostics",
+        "seconds",
+    ]
     assert (metrics["task"], metrics["n_test"]) == (task, 6)
     assert {"accuracy", "nll"} <= set(metrics["bma"]) or {"rmse", "nll"} <= set(metrics["bma"])
     for name, summary in metrics["per_draw"].items():
@@ -75,7 +85,10 @@ def test_every_format_gives_the_run_of_the_csv(classified, tmp_path, name):
     else:
         frame.to_csv(path, index=False, sep="\t" if "tsv" in name else ",")
     result = done("fit", path, "--target", "y", *TINY, "--out", tmp_path / "run", "--json")
-    assert json.loads(result.stdout)["bma"] == json.loads((classified / "metrics.json").read_text())["bma"]
+    assert (
+        json.loads(result.stdout)["bma"]
+        == json.loads((classified / "metrics.json").read_text())["bma"]
+    )
 
 
 @pytest.mark.usefixtures("no_page")
@@ -114,7 +127,17 @@ def test_rare_classes_and_texts_are_trained_on(tmp_path):
 
 @pytest.mark.usefixtures("no_page")
 def test_no_test_rows_give_no_metrics(tables, tmp_path):
-    result = done("fit", tables / "classes.csv", "--target", "y", *TINY, "--test-share", 0, "--out", tmp_path / "run")
+    result = done(
+        "fit",
+        tables / "classes.csv",
+        "--target",
+        "y",
+        *TINY,
+        "--test-share",
+        0,
+        "--out",
+        tmp_path / "run",
+    )
     assert "no rows were kept for testing" in result.stdout
     assert files(tmp_path / "run") == RUN_FILES - {"predictions.csv"}
 
@@ -139,12 +162,16 @@ def test_rows_keep_their_cells_and_gain_predictions(regressed, tmp_path):
     table = read(result.stdout)
     assert (table["lower"] < table["prediction"]).all()
     assert (table["prediction"] < table["upper"]).all()
-    np.testing.assert_allclose(table["std"] ** 2, table["epistemic"] + table["aleatoric"], rtol=1e-6)
+    np.testing.assert_allclose(
+        table["std"] ** 2, table["epistemic"] + table["aleatoric"], rtol=1e-6
+    )
 
 
 def test_order_of_columns_does_not_matter(classified, tables, tmp_path):
     path = written(classes()[["y", "city", "z", "x"]], tmp_path / "rows.csv")
-    ours, theirs = (read(done("predict", classified, p).stdout) for p in (path, tables / "classes.csv"))
+    ours, theirs = (
+        read(done("predict", classified, p).stdout) for p in (path, tables / "classes.csv")
+    )
     pd.testing.assert_frame_equal(ours[theirs.columns], theirs)
 
 
@@ -166,7 +193,11 @@ def test_pieces_are_predicted_as_the_whole(run, tables, request, monkeypatch):
 
 def test_fewer_networks_and_other_coverage_can_be_asked_for(regressed, tables):
     wide, narrow = (
-        read(done("predict", regressed, tables / "numbers.csv", "--passes", 20, "--coverage", c).stdout)
+        read(
+            done(
+                "predict", regressed, tables / "numbers.csv", "--passes", 20, "--coverage", c
+            ).stdout
+        )
         for c in (0.95, 0.5)
     )
     assert (wide["upper"] - wide["lower"] > narrow["upper"] - narrow["lower"]).all()
@@ -179,7 +210,9 @@ def test_evaluation_of_the_test_rows_gives_the_runs_metrics(run, frame, request,
     path = written(frame.iloc[rows], tmp_path / "rows.csv")
     found = json.loads(done("evaluate", folder, path, "--json").stdout)
     metrics = json.loads((folder / "metrics.json").read_text())
-    assert {k: v for k, v in found.items() if k != "seconds"} == {k: v for k, v in metrics.items() if k != "seconds"}
+    assert {k: v for k, v in found.items() if k != "seconds"} == {
+        k: v for k, v in metrics.items() if k != "seconds"
+    }
     table = done("evaluate", folder, path).stdout
     assert table.startswith("verdict: ")
     assert "6 test rows" in table
@@ -188,7 +221,12 @@ def test_evaluation_of_the_test_rows_gives_the_runs_metrics(run, frame, request,
 
 def test_truth_may_have_another_name(classified, tmp_path):
     path = written(classes().rename(columns={"y": "outcome"}), tmp_path / "rows.csv")
-    assert json.loads(done("evaluate", classified, path, "--target", "outcome", "--json").stdout)["n_test"] == 30
+    assert (
+        json.loads(done("evaluate", classified, path, "--target", "outcome", "--json").stdout)[
+            "n_test"
+        ]
+        == 30
+    )
 
 
 def test_diagnosis_says_verdict_and_what_to_do(classified, regressed):
@@ -216,11 +254,15 @@ def test_methods_are_compared_on_the_same_rows(tables, tmp_path):
     out = tmp_path / "out"
     options = ("--target", "y", "--hidden", 2, "--prior-std", 1, "--budget", "1s", "--out", out)
     result = done("compare", tables / "classes.csv", "--methods", "annealed,pmcnet-light", *options)
-    assert {"comparison.json", "report.html", "annealed", "pmcnet-light"} == {path.name for path in out.iterdir()}
+    assert {"comparison.json", "report.html", "annealed", "pmcnet-light"} == {
+        path.name for path in out.iterdir()
+    }
     compared = json.loads((out / "comparison.json").read_text())["methods"]
     assert [entry["method"] for entry in compared] == ["annealed", "pmcnet-light"]
     assert all(entry["method"] in result.stdout for entry in compared)
-    rows = [pd.read_csv(out / entry["method"] / "predictions.csv")["row"].tolist() for entry in compared]
+    rows = [
+        pd.read_csv(out / entry["method"] / "predictions.csv")["row"].tolist() for entry in compared
+    ]
     assert rows[0] == rows[1]
     assert done("predict", out / "annealed", tables / "classes.csv").stdout
 
@@ -257,7 +299,9 @@ main(["--help"], standalone_mode=False)
 heavy = {"torch", "sklearn", "pandas", "numpy", "rich", "matplotlib"} & set(sys.modules)
 sys.exit(f"imported {heavy}" if heavy else 0)
 """
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
 
 

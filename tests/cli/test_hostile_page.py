@@ -38,7 +38,11 @@ def check(text: str, *names: str) -> None:
     """Nothing runs or loads, and every name is shown."""
     page = Tags(text)
     assert not {"script", "img", "iframe", "object", "embed", "link", "base", "form"} & page.tags
-    assert not [key for key in page.attributes if key.startswith("on") or key in ("src", "srcdoc", "formaction")]
+    assert not [
+        key
+        for key in page.attributes
+        if key.startswith("on") or key in ("src", "srcdoc", "formaction")
+    ]
     assert "<script" not in text.lower()
     assert "<img" not in text.lower()
     for name in names:
@@ -88,13 +92,42 @@ def test_page_escapes_the_name_of_a_dataset_and_every_text_of_its_record(run):
 def test_page_of_a_regression_escapes_names(tmp_path):
     frame = numbers().rename(columns={"x": SCRIPT, "y": IMAGE})
     frame.to_csv(tmp_path / FILE, index=False)
-    done("fit", tmp_path / FILE, "--target", IMAGE, *LIGHT, "--prior-std", "1", "--out", tmp_path / "run")
+    done(
+        "fit",
+        tmp_path / FILE,
+        "--target",
+        IMAGE,
+        *LIGHT,
+        "--prior-std",
+        "1",
+        "--out",
+        tmp_path / "run",
+    )
     check((tmp_path / "run" / "report.html").read_text(), IMAGE, FILE)
 
 
 def test_page_of_a_comparison_escapes_names(tmp_path):
     frame = hostile()
     frame.to_csv(tmp_path / FILE, index=False)
-    options = ("--methods", "adam-map", "--tune", "none", "--hidden", "2", "--prior-std", "1", "--device", "cpu")
-    done("compare", tmp_path / FILE, "--target", frame.columns[-1], *options, "--out", tmp_path / "run")
+    options = (
+        "--methods",
+        "adam-map",
+        "--tune",
+        "none",
+        "--hidden",
+        "2",
+        "--prior-std",
+        "1",
+        "--device",
+        "cpu",
+    )
+    done(
+        "compare",
+        tmp_path / FILE,
+        "--target",
+        frame.columns[-1],
+        *options,
+        "--out",
+        tmp_path / "run",
+    )
     check((tmp_path / "run" / "report.html").read_text(), SCRIPT, FILE)

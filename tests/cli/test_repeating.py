@@ -43,7 +43,16 @@ def test_config_repeats_a_run_whose_prior_and_size_were_chosen(tmp_path):
 
 
 def test_options_win_over_the_config(classified, tmp_path):
-    options = ("--seed", 3, "--hidden", "3", "--option", "n_particles=16", "--out", tmp_path / "other")
+    options = (
+        "--seed",
+        3,
+        "--hidden",
+        "3",
+        "--option",
+        "n_particles=16",
+        "--out",
+        tmp_path / "other",
+    )
     done("fit", "--config", classified / "config.toml", *options)
     config = tomllib.loads((tmp_path / "other" / "config.toml").read_text())
     assert (config["seed"], config["hidden"]) == (3, [3])
@@ -72,13 +81,20 @@ def interrupted(monkeypatch, name: str, after: int, *arguments: object) -> str:
     ("run", "frame", "setup", "step"),
     [("classified", classes(), TINY, "annealed"), ("regressed", numbers(), LIGHT, "stepped")],
 )
-def test_resumed_run_equals_an_uninterrupted_one(run, frame, setup, step, request, tmp_path, monkeypatch):
+def test_resumed_run_equals_an_uninterrupted_one(
+    run, frame, setup, step, request, tmp_path, monkeypatch
+):
     whole, out = request.getfixturevalue(run), tmp_path / "run"
     path = written(frame, tmp_path / "rows.csv")
     after = 2
     said = interrupted(monkeypatch, step, after, "fit", path, "--target", "y", *setup, "--out", out)
     assert said == f"Error: interrupted. A checkpoint was saved; go on with: pmcnet resume {out}"
-    assert files(out) == {"config.toml", "history.jsonl", "checkpoint", "checkpoint/state.safetensors"}
+    assert files(out) == {
+        "config.toml",
+        "history.jsonl",
+        "checkpoint",
+        "checkpoint/state.safetensors",
+    }
     assert len((out / "history.jsonl").read_text().splitlines()) == after
     noted = tomllib.loads((out / "config.toml").read_text())["provenance"]
     done("resume", out)
@@ -87,23 +103,50 @@ def test_resumed_run_equals_an_uninterrupted_one(run, frame, setup, step, reques
     histories = [(folder / "history.jsonl").read_text().splitlines() for folder in (out, whole)]
     assert len(histories[0]) == len(histories[1])
     for ours, theirs in zip(*(map(json.loads, lines) for lines in histories), strict=True):
-        timeless = ({k: v for k, v in line.items() if not k.startswith("seconds")} for line in (ours, theirs))
+        timeless = (
+            {k: v for k, v in line.items() if not k.startswith("seconds")}
+            for line in (ours, theirs)
+        )
         assert next(timeless) == next(timeless)
     assert invoke("resume", out).exit_code == 2
 
 
 def test_resumed_run_still_says_why_its_method_was_chosen(tables, tmp_path, monkeypatch):
     out, setup = tmp_path / "run", (*TINY[2:], "--prior-std", "evidence")
-    interrupted(monkeypatch, "annealed", 2, "fit", tables / "classes.csv", "--target", "y", *setup, "--out", out)
+    interrupted(
+        monkeypatch,
+        "annealed",
+        2,
+        "fit",
+        tables / "classes.csv",
+        "--target",
+        "y",
+        *setup,
+        "--out",
+        out,
+    )
     done("resume", out)
     noted = tomllib.loads((out / "config.toml").read_text())["provenance"]
     assert (noted["asked_method"], noted["asked_prior_std"]) == ("auto", "evidence")
     assert "within the budget of 3 min" in noted["method_reason"]
-    assert json.loads((out / "report.json").read_text())["summary"]["method_reason"] == noted["method_reason"]
+    assert (
+        json.loads((out / "report.json").read_text())["summary"]["method_reason"]
+        == noted["method_reason"]
+    )
 
 
 def test_run_that_keeps_all_draws_is_resumed_from_the_beginning(tables, tmp_path, monkeypatch):
-    arguments = ("fit", tables / "numbers.csv", "--target", "y", *LIGHT, "--prior-std", 1, "--option", "keep=all")
+    arguments = (
+        "fit",
+        tables / "numbers.csv",
+        "--target",
+        "y",
+        *LIGHT,
+        "--prior-std",
+        1,
+        "--option",
+        "keep=all",
+    )
     done(*arguments, "--out", tmp_path / "whole")
     said = interrupted(monkeypatch, "stepped", 2, *arguments, "--out", tmp_path / "run")
     assert "The settings were saved" in said
@@ -111,7 +154,9 @@ def test_run_that_keeps_all_draws_is_resumed_from_the_beginning(tables, tmp_path
     assert_same_model(tmp_path / "run", tmp_path / "whole")
 
 
-def test_run_interrupted_before_sampling_is_resumed_from_the_beginning(classified, tables, tmp_path, monkeypatch):
+def test_run_interrupted_before_sampling_is_resumed_from_the_beginning(
+    classified, tables, tmp_path, monkeypatch
+):
     def press(self, plan, prior_std):
         raise KeyboardInterrupt
 
@@ -147,7 +192,9 @@ def test_interruption_before_anything_was_written_leaves_nothing(tables, tmp_pat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fit, "prepare", press)
-    result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run")
+    result = invoke(
+        "fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run"
+    )
     assert result.exit_code == 130
     assert result.stderr == "Error: interrupted.\n"
     assert files(tmp_path) == set()

@@ -53,7 +53,9 @@ def test_quick_reproduction_prints_a_table_and_writes_json_and_figures(name, tmp
 
 
 def test_bad_device_is_refused_plainly(tmp_path):
-    result = invoke("reproduce", "wine", "--quick", "--device", "abacus", "--out", str(tmp_path / "out"))
+    result = invoke(
+        "reproduce", "wine", "--quick", "--device", "abacus", "--out", str(tmp_path / "out")
+    )
     assert result.exit_code == 2
     assert "device" in result.output
 
@@ -73,7 +75,13 @@ def reproduced(name, out, *options):
 def test_large_experiment_prints_both_tables_and_writes_its_figure(name, figure, little, tmp_path):
     result = reproduced(name, tmp_path)
     assert result.exit_code == 0, result.output
-    for words in ("PMCnet-light, exact weights", "paper", "time on cpu", "fit s", "ms per test row"):
+    for words in (
+        "PMCnet-light, exact weights",
+        "paper",
+        "time on cpu",
+        "fit s",
+        "ms per test row",
+    ):
         assert words in result.stdout, words
     assert json.loads((tmp_path / f"{name}.json").read_text())["experiment"] == name
     assert {path.name for path in tmp_path.glob("*.png")} == {f"{name}-{figure}.png"}
@@ -86,7 +94,10 @@ def test_timing_has_the_papers_beside_ours_where_it_tells_them(little, tmp_path)
     assert "paper fit s" in header
     timing = lines[lines.index(header) :]
     assert next(line for line in timing if line.startswith("SAE")).split()[-2:] == ["2100", "261"]
-    assert next(line for line in timing if line.startswith("deep ensemble")).split()[-2:] == ["-", "-"]
+    assert next(line for line in timing if line.startswith("deep ensemble")).split()[-2:] == [
+        "-",
+        "-",
+    ]
     assert "paper fit s" not in reproduced("naval", tmp_path).stdout
 
 
@@ -149,7 +160,9 @@ def test_quick_run_is_not_in_the_way_of_a_full_one(little, tmp_path):
 
 
 def test_fresh_spares_experiments_whose_names_begin_alike(little, monkeypatch, tmp_path):
-    monkeypatch.setattr(paper, "reproduce", lambda name, **_: {"figures": {}, "table": {"title": name}})
+    monkeypatch.setattr(
+        paper, "reproduce", lambda name, **_: {"figures": {}, "table": {"title": name}}
+    )
     monkeypatch.setattr(import_module("pmcnet.cli.reproduce"), "_show", lambda record: None)
     folder = tmp_path / "checkpoints"
     folder.mkdir()
@@ -170,7 +183,10 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     folders = ("--join", str(tmp_path / "1"), "--join", str(tmp_path / "2"))
     result = reproduced(name, tmp_path / "both", *folders)
     assert result.exit_code == 0, result.output
-    assert json.loads((tmp_path / "both" / f"{name}.json").read_text())["settings"]["seed"] == [1, 2]
+    assert json.loads((tmp_path / "both" / f"{name}.json").read_text())["settings"]["seed"] == [
+        1,
+        2,
+    ]
     assert (tmp_path / "both" / f"{name}-probability.npz").exists()
     assert "SGHMC chains, approximate" in result.stdout
     assert "SGLD" not in result.stdout
@@ -180,7 +196,10 @@ def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
     for wrong, words in (
         (("--join", str(tmp_path / "1")), "there must be two at least"),
         ((*folders, "--out", str(tmp_path / "1")), "is one of the runs"),
-        (("--join", str(tmp_path / "1"), "--join", str(tmp_path)), "holds no run of mnist-c-posterior"),
+        (
+            ("--join", str(tmp_path / "1"), "--join", str(tmp_path)),
+            "holds no run of mnist-c-posterior",
+        ),
     ):
         result = reproduced(name, tmp_path / "both", *wrong)
         assert result.exit_code == 2
@@ -191,7 +210,9 @@ def test_a_run_goes_on_from_the_networks_of_another(little, monkeypatch, tmp_pat
     name, options = "mnist-c-posterior", ("--budget", "0.01s", "--only", "chains")
     assert reproduced(name, tmp_path / "1", *options).exit_code == 0
     left = tmp_path / "1" / "checkpoints" / "quick" / f"{name}-networks.safetensors"
-    result = reproduced(name, tmp_path / "2", "--budget", "0.01s", "--start", str(left), "--seed", "1")
+    result = reproduced(
+        name, tmp_path / "2", "--budget", "0.01s", "--start", str(left), "--seed", "1"
+    )
     assert result.exit_code == 0, result.output
     assert "2 networks read in" in result.stderr
     assert "SGLD" not in result.stdout

@@ -26,7 +26,9 @@ def hostile() -> pd.DataFrame:
 def run(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile")
     hostile().to_csv(folder / "rows.csv", index=False, quoting=csv.QUOTE_ALL)
-    done("fit", folder / "rows.csv", "--target", "y", "--drop", "id", *TINY, "--out", folder / "run")
+    done(
+        "fit", folder / "rows.csv", "--target", "y", "--drop", "id", *TINY, "--out", folder / "run"
+    )
     done("predict", folder / "run", folder / "rows.csv", "-o", folder / "out.csv")
     return folder
 
@@ -73,7 +75,8 @@ def test_written_table_is_read_as_it_was(run):
 
 def test_written_table_is_evaluated_like_the_original(run):
     found = [
-        json.loads(done("evaluate", run / "run", run / f"{name}.csv", "--json").stdout) for name in ("rows", "out")
+        json.loads(done("evaluate", run / "run", run / f"{name}.csv", "--json").stdout)
+        for name in ("rows", "out")
     ]
     assert found[0]["bma"] == found[1]["bma"]
 

@@ -26,7 +26,10 @@ TINY = {
 def an_extra(name):
     """Skipped where its library is missing; slow where it is compiled for each fit."""
     reason = f"{LIBRARIES[name].title} is not installed: pip install 'pmcnet[{name}]'"
-    marks = [pytest.mark.skipif(not installed(name), reason=reason), *([pytest.mark.slow] if name == "nuts" else [])]
+    marks = [
+        pytest.mark.skipif(not installed(name), reason=reason),
+        *([pytest.mark.slow] if name == "nuts" else []),
+    ]
     return pytest.param(name, marks=marks)
 
 
@@ -41,7 +44,13 @@ def rows(n=40):
 
 
 def regressor(name, **settings):
-    given = {"hidden_layer_sizes": (3,), "prior_std": 1.0, "random_state": 0, "device": "cpu", **settings}
+    given = {
+        "hidden_layer_sizes": (3,),
+        "prior_std": 1.0,
+        "random_state": 0,
+        "device": "cpu",
+        **settings,
+    }
     return PMCNetRegressor(method=name, method_options=TINY[name], **given)
 
 
@@ -90,7 +99,9 @@ def test_method_is_saved_and_loaded(name, tmp_path):
 def test_bad_settings_are_refused(name):
     with pytest.raises(InputError, match=f"{name} has no setting magic"):
         options(name, {"magic": 1}, 100)
-    batches = {"annealed": "n_particles", "laplace": "n_kept", "nuts": "n_draws"}.get(name, "batch_size")
+    batches = {"annealed": "n_particles", "laplace": "n_kept", "nuts": "n_draws"}.get(
+        name, "batch_size"
+    )
     with pytest.raises(InputError, match=batches):
         options(name, {batches: -3}, 100).method(name)
     with pytest.raises(InputError, match="must be a whole number"):
@@ -101,9 +112,15 @@ def test_bad_settings_are_refused(name):
 def test_baseline_trains_any_module(name):
     x = torch.randn(20, 1, 4, 4, generator=torch.Generator().manual_seed(0))
     module = torch.nn.Sequential(
-        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 4), torch.nn.Linear(4, 3)
+        torch.nn.Conv2d(1, 2, 3),
+        torch.nn.ReLU(),
+        torch.nn.Flatten(),
+        torch.nn.Linear(8, 4),
+        torch.nn.Linear(4, 3),
     )
-    target = BayesianTarget(ModuleNetwork(module), Categorical(3), x, torch.arange(20).remainder(3).float())
+    target = BayesianTarget(
+        ModuleNetwork(module), Categorical(3), x, torch.arange(20).remainder(3).float()
+    )
     method = options(name, TINY[name], 20).method(name)
     fitted = method.fit(target, seed=0, validation=(target.x[:5], target.y[:5]))
     assert fitted.posterior.predict(x).mean.shape == (20, 3)

@@ -21,7 +21,9 @@ def dtype(request):
 
 
 def target() -> ais.FunctionTarget:
-    known = ais.analytic.gaussian(torch.ones(D, dtype=torch.float64), 0.5 * torch.eye(D, dtype=torch.float64))
+    known = ais.analytic.gaussian(
+        torch.ones(D, dtype=torch.float64), 0.5 * torch.eye(D, dtype=torch.float64)
+    )
     halves = lambda x: 0.5 * known.target.log_density(x)  # noqa: E731
     return replace(known.target, parts=(halves, halves))
 
@@ -49,7 +51,12 @@ def test_every_number_is_finite_over_many_steps(algorithm, dtype, device):
     state = start(algorithm, dtype, device)
     for _ in range(15):
         state, info = algorithm.step(state, target())
-        for tensor in (info.samples.theta, info.samples.log_weight, state.proposals.loc, info.step_size):
+        for tensor in (
+            info.samples.theta,
+            info.samples.log_weight,
+            state.proposals.loc,
+            info.step_size,
+        ):
             assert tensor.isfinite().all()
         assert state.proposals.scale.covariance.isfinite().all()
 
@@ -78,7 +85,9 @@ def test_float32_follows_float64_on_the_same_noise(algorithm, monkeypatch):
     monkeypatch.setattr(proposals, "standard_normal", rounded)
     _, wide = algorithm.step(start(algorithm, torch.float64, "cpu"), target())
     _, narrow = algorithm.step(start(algorithm, torch.float32, "cpu"), target())
-    torch.testing.assert_close(narrow.samples.log_weight, wide.samples.log_weight, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        narrow.samples.log_weight, wide.samples.log_weight, rtol=1e-4, atol=1e-4
+    )
 
 
 def test_cuda_follows_cpu_on_the_same_noise(algorithm):
@@ -92,7 +101,9 @@ def test_cuda_follows_cpu_on_the_same_noise(algorithm):
         torch.testing.assert_close(
             card_info.samples.log_weight.cpu(), host_info.samples.log_weight, rtol=1e-8, atol=1e-8
         )
-        torch.testing.assert_close(card.proposals.loc.cpu(), host.proposals.loc, rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(
+            card.proposals.loc.cpu(), host.proposals.loc, rtol=1e-8, atol=1e-8
+        )
         assert torch.equal(card_info.ancestors.cpu(), host_info.ancestors)
 
 

@@ -9,13 +9,22 @@ from pathlib import Path
 import numpy as np
 from scipy.io import savemat
 
-IDX_NAMES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+IDX_NAMES = (
+    "train-images-idx3-ubyte",
+    "train-labels-idx1-ubyte",
+    "t10k-images-idx3-ubyte",
+    "t10k-labels-idx1-ubyte",
+)
 BATCH_NAMES = (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
 
 
 def made(path: Path, content: bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" and not path.name.endswith(".tar.gz") else content)
+    path.write_bytes(
+        gzip.compress(content)
+        if path.suffix == ".gz" and not path.name.endswith(".tar.gz")
+        else content
+    )
     return path
 
 
@@ -33,7 +42,12 @@ def idx(array: np.ndarray) -> bytes:
 
 def mnist_arrays(n_train: int = 7, n_test: int = 4) -> list[np.ndarray]:
     """Images and labels for training, then for testing."""
-    return [pixels(n_train, 28, 28), labels(n_train), pixels(n_test, 28, 28, seed=1), labels(n_test, seed=1)]
+    return [
+        pixels(n_train, 28, 28),
+        labels(n_train),
+        pixels(n_test, 28, 28, seed=1),
+        labels(n_test, seed=1),
+    ]
 
 
 def idx_folder(folder: Path, arrays: list[np.ndarray], suffix: str = ".gz") -> Path:
@@ -65,7 +79,9 @@ def tar(members: dict[str, bytes], **fields: bytes) -> bytes:
 
 
 def cifar_tar(records: dict[str, np.ndarray]) -> bytes:
-    members = {f"cifar-10-batches-bin/{name}.bin": array.tobytes() for name, array in records.items()}
+    members = {
+        f"cifar-10-batches-bin/{name}.bin": array.tobytes() for name, array in records.items()
+    }
     return tar({"cifar-10-batches-bin/readme.html": b"<html>", **members})
 
 

@@ -6,7 +6,9 @@ from pmcnet import data
 
 
 def table() -> pd.DataFrame:
-    return pd.DataFrame({"x": [1.0, 2.0, np.nan], "n": [1, 2, 3], "b": [True, False, True], "s": ["a", None, "ü"]})
+    return pd.DataFrame(
+        {"x": [1.0, 2.0, np.nan], "n": [1, 2, 3], "b": [True, False, True], "s": ["a", None, "ü"]}
+    )
 
 
 def test_fingerprint_is_the_same_everywhere():
@@ -18,7 +20,9 @@ def test_fingerprint_ignores_the_index():
     assert data.fingerprint(table().set_index(pd.Index([7, 8, 9]))) == data.fingerprint(table())
 
 
-@pytest.mark.parametrize(("column", "value"), [("x", 1.0000000000000002), ("n", 4), ("b", False), ("s", "b")])
+@pytest.mark.parametrize(
+    ("column", "value"), [("x", 1.0000000000000002), ("n", 4), ("b", False), ("s", "b")]
+)
 def test_fingerprint_changes_with_a_cell(column, value):
     changed = table()
     changed.loc[0, column] = value
@@ -45,18 +49,32 @@ def test_fingerprint_changes_with_a_missing_cell(column, value):
         lambda frame: frame.astype({"n": str}),
         lambda frame: frame.astype({"s": "category"}),
     ],
-    ids=["column order", "name", "row order", "rows", "columns", "type", "width", "text", "category"],
+    ids=[
+        "column order",
+        "name",
+        "row order",
+        "rows",
+        "columns",
+        "type",
+        "width",
+        "text",
+        "category",
+    ],
 )
 def test_fingerprint_changes_with(change):
     assert data.fingerprint(change(table())) != data.fingerprint(table())
 
 
 def test_fingerprint_tells_missing_from_empty_text():
-    assert data.fingerprint(pd.DataFrame({"s": ["a", None]})) != data.fingerprint(pd.DataFrame({"s": ["a", ""]}))
+    assert data.fingerprint(pd.DataFrame({"s": ["a", None]})) != data.fingerprint(
+        pd.DataFrame({"s": ["a", ""]})
+    )
 
 
 def test_fingerprint_tells_where_text_is_cut():
-    assert data.fingerprint(pd.DataFrame({"s": ["ab", "c"]})) != data.fingerprint(pd.DataFrame({"s": ["a", "bc"]}))
+    assert data.fingerprint(pd.DataFrame({"s": ["ab", "c"]})) != data.fingerprint(
+        pd.DataFrame({"s": ["a", "bc"]})
+    )
 
 
 def test_fingerprint_tells_a_number_from_its_text():
@@ -65,13 +83,17 @@ def test_fingerprint_tells_a_number_from_its_text():
 
 
 def test_fingerprint_does_not_depend_on_how_text_is_stored():
-    stored = [pd.DataFrame({"s": pd.Series(["a", None], dtype=dtype)}) for dtype in (object, "string")]
+    stored = [
+        pd.DataFrame({"s": pd.Series(["a", None], dtype=dtype)}) for dtype in (object, "string")
+    ]
     assert data.fingerprint(stored[0]) == data.fingerprint(stored[1])
 
 
 def test_fingerprint_does_not_depend_on_the_bits_of_nan():
     other = np.array([0x7FF8000000000001], np.uint64).view(np.float64)
-    assert data.fingerprint(pd.DataFrame({"x": other})) == data.fingerprint(pd.DataFrame({"x": [np.nan]}))
+    assert data.fingerprint(pd.DataFrame({"x": other})) == data.fingerprint(
+        pd.DataFrame({"x": [np.nan]})
+    )
 
 
 def test_fingerprint_does_not_depend_on_the_unit_of_dates():

@@ -39,7 +39,9 @@ def test_standardise_uses_training_rows_only():
     moved = raw._replace(x_val=raw.x_val + 100, x_test=raw.x_test * 7)
     before, after = data.standardise(raw), data.standardise(moved)
     assert np.array_equal(before.x_train, after.x_train)
-    np.testing.assert_allclose(after.x_val - before.x_val, np.broadcast_to(100 / raw.x_train.std(0), (4, 2)))
+    np.testing.assert_allclose(
+        after.x_val - before.x_val, np.broadcast_to(100 / raw.x_train.std(0), (4, 2))
+    )
 
 
 def test_standardise_training_rows_have_unit_scale():

@@ -69,7 +69,11 @@ def test_split_takes_the_permutation_in_order():
 
 def test_split_keeps_x_beside_its_y():
     split = data.split(numbered(20), seed=5, n_val=3, n_test=4)
-    for x, y in ((split.x_train, split.y_train), (split.x_val, split.y_val), (split.x_test, split.y_test)):
+    for x, y in (
+        (split.x_train, split.y_train),
+        (split.x_val, split.y_val),
+        (split.x_test, split.y_test),
+    ):
         assert np.array_equal(x[:, 0], y)
 
 

@@ -11,7 +11,9 @@ from distributed.launching import launched
 from pmcnet import ais
 
 SIZES = (1, 2, 4)
-CASES = [f"{name} {dtype}" for name in worker.pmc_cases() for dtype in (torch.float32, torch.float64)]
+CASES = [
+    f"{name} {dtype}" for name in worker.pmc_cases() for dtype in (torch.float32, torch.float64)
+]
 CASES += [f"annealed {dtype}" for dtype in (torch.float32, torch.float64)]
 CASES += ["annealed in four groups", "all steps", "mixture"]
 
@@ -44,10 +46,14 @@ def test_answers_have_the_same_bits_for_any_number_of_processes(answers, case):
 def test_a_run_without_processes_agrees_to_rounding(answers, name):
     target = worker.problem(torch.float64)
     alone = worker.sampled(target, worker.pmc_cases()[name], ais.SERIAL, torch.float64)
-    torch.testing.assert_close(alone["loc"], answers[1][f"{name} {torch.float64}"]["loc"], rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        alone["loc"], answers[1][f"{name} {torch.float64}"]["loc"], rtol=1e-9, atol=1e-9
+    )
 
 
-@pytest.mark.parametrize("part", ["density", "value", "score", "hessian", "factors", "factor score", "run", "light"])
+@pytest.mark.parametrize(
+    "part", ["density", "value", "score", "hessian", "factors", "factor score", "run", "light"]
+)
 def test_rows_spread_over_processes_give_the_sum(answers, part):
     one, limit = answers[1]["summed"][part], 1e-9 if part in ("run", "light") else 1e-12
     for size in SIZES[1:]:
@@ -57,7 +63,9 @@ def test_rows_spread_over_processes_give_the_sum(answers, part):
 def test_rows_spread_over_processes_anneal_to_the_same_evidence(answers):
     one = answers[1]["summed, annealed"]["evidence"]
     for size in SIZES[1:]:
-        torch.testing.assert_close(answers[size]["summed, annealed"]["evidence"], one, rtol=1e-9, atol=0)
+        torch.testing.assert_close(
+            answers[size]["summed, annealed"]["evidence"], one, rtol=1e-9, atol=0
+        )
 
 
 def test_the_sum_is_the_posterior_of_all_rows(answers):

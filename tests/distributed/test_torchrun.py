@@ -22,7 +22,13 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "PMCNET_CHECKPOINT_SECONDS":
 
 def run(*arguments, cwd, **options):
     return subprocess.run(
-        [*TORCHRUN, *arguments], cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, timeout=240, **options
+        [*TORCHRUN, *arguments],
+        cwd=cwd,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        **options,
     )
 
 
@@ -30,13 +36,23 @@ def run(*arguments, cwd, **options):
 def alone(tmp_path_factory):
     """The model of one process."""
     place = tmp_path_factory.mktemp("alone")
-    done = run("--nproc-per-node=1", f"--master-port={free_port()}", *FIT, *OPTIONS, "--out", "run", cwd=place)
+    done = run(
+        "--nproc-per-node=1",
+        f"--master-port={free_port()}",
+        *FIT,
+        *OPTIONS,
+        "--out",
+        "run",
+        cwd=place,
+    )
     assert done.returncode == 0, done.stderr
     return place / "run"
 
 
 def same(run_folder: Path, other: Path) -> bool:
-    ours, theirs = (load_file(place / "model" / "tensors.safetensors") for place in (run_folder, other))
+    ours, theirs = (
+        load_file(place / "model" / "tensors.safetensors") for place in (run_folder, other)
+    )
     assert ours.keys() == theirs.keys()
     text = (run_folder / "predictions.csv").read_bytes() == (other / "predictions.csv").read_bytes()
     return text and all(tensor.equal(theirs[name]) for name, tensor in ours.items())
@@ -59,7 +75,14 @@ def follower() -> int | None:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
 def test_a_killed_process_is_restarted_and_the_answer_is_the_same(alone, tmp_path):
-    command = [*TORCHRUN, "--nproc-per-node=2", "--max-restarts=1", f"--master-port={free_port()}", *FIT, *OPTIONS]
+    command = [
+        *TORCHRUN,
+        "--nproc-per-node=2",
+        "--max-restarts=1",
+        f"--master-port={free_port()}",
+        *FIT,
+        *OPTIONS,
+    ]
     job = subprocess.Popen(
         [*command, "--out", "run"],
         cwd=tmp_path,
@@ -104,8 +127,23 @@ def hosts():
     try:
         for name in NAMES:
             ip("netns", "add", name)
-        ip("link", "add", "cable-a", "netns", NAMES[0], "type", "veth", "peer", "name", "cable-b", "netns", NAMES[1])
-        for name, end, address in zip(NAMES, ("cable-a", "cable-b"), ("10.77.0.1", "10.77.0.2"), strict=True):
+        ip(
+            "link",
+            "add",
+            "cable-a",
+            "netns",
+            NAMES[0],
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "cable-b",
+            "netns",
+            NAMES[1],
+        )
+        for name, end, address in zip(
+            NAMES, ("cable-a", "cable-b"), ("10.77.0.1", "10.77.0.2"), strict=True
+        ):
             ip("-n", name, "addr", "add", f"{address}/24", "dev", end)
             ip("-n", name, "link", "set", end, "up")
             ip("-n", name, "link", "set", "lo", "up")
@@ -123,8 +161,23 @@ def test_two_hosts_give_the_answer_of_one_process(alone, hosts, tmp_path):
     for rank, (name, _, cable) in enumerate(hosts):
         place = tmp_path / name
         place.mkdir()
-        torchrun = [*TORCHRUN, "--nnodes=2", f"--node-rank={rank}", "--nproc-per-node=1", "--master-port=29517"]
-        command = ["ip", "netns", "exec", name, *torchrun, f"--master-addr={hosts[0][1]}", *FIT, *OPTIONS]
+        torchrun = [
+            *TORCHRUN,
+            "--nnodes=2",
+            f"--node-rank={rank}",
+            "--nproc-per-node=1",
+            "--master-port=29517",
+        ]
+        command = [
+            "ip",
+            "netns",
+            "exec",
+            name,
+            *torchrun,
+            f"--master-addr={hosts[0][1]}",
+            *FIT,
+            *OPTIONS,
+        ]
         environment = ENVIRONMENT | {"GLOO_SOCKET_IFNAME": cable, "TP_SOCKET_IFNAME": cable}
         jobs.append(
             subprocess.Popen(

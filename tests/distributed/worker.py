@@ -21,11 +21,15 @@ def problem(dtype: torch.dtype) -> BayesianTarget:
     source = torch.Generator().manual_seed(0)
     x = torch.randn(60, 4, generator=source, dtype=torch.float64).to(dtype)
     y = (x[:, 0] * x[:, 1] + 0.3 * x[:, 2] > 0).to(dtype)
-    return BayesianTarget(MLP((4, 5, 1), "tanh"), Bernoulli(), x, y, prior=GaussianPrior(1.0), n_batches=3)
+    return BayesianTarget(
+        MLP((4, 5, 1), "tanh"), Bernoulli(), x, y, prior=GaussianPrior(1.0), n_batches=3
+    )
 
 
 def start(target: BayesianTarget, dtype: torch.dtype) -> torch.Tensor:
-    return 0.5 * torch.randn(M, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64).to(dtype)
+    return 0.5 * torch.randn(
+        M, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    ).to(dtype)
 
 
 def pmc_cases() -> dict[str, ais.PMC]:
@@ -39,16 +43,31 @@ def pmc_cases() -> dict[str, ais.PMC]:
 def sampled(target, algorithm, comm, dtype, **options) -> dict[str, torch.Tensor]:
     state = algorithm.init(start(target, dtype), sigma=0.3, seed=SEED)
     result = ais.run(algorithm, target, state, n_steps=3, comm=comm, **options)
-    lines = [[line.ess, line.log_evidence, line.pooled_log_evidence, line.step_size] for line in result.history]
-    found = {"theta": result.samples.theta, "log_weight": result.samples.log_weight, "loc": result.state.proposals.loc}
-    return found | {"scale": next(iter(result.state.proposals.scale)), "history": torch.tensor(lines).double()}
+    lines = [
+        [line.ess, line.log_evidence, line.pooled_log_evidence, line.step_size]
+        for line in result.history
+    ]
+    found = {
+        "theta": result.samples.theta,
+        "log_weight": result.samples.log_weight,
+        "loc": result.state.proposals.loc,
+    }
+    return found | {
+        "scale": next(iter(result.state.proposals.scale)),
+        "history": torch.tensor(lines).double(),
+    }
 
 
 def annealed(target, comm, n_particles=P) -> dict[str, torch.Tensor]:
-    result = ais.AnnealedPMC(n_particles=n_particles, ess_fraction=0.5).run(target, seed=SEED, comm=comm)
+    result = ais.AnnealedPMC(n_particles=n_particles, ess_fraction=0.5).run(
+        target, seed=SEED, comm=comm
+    )
     lines = [[line.temperature, line.acceptance, line.correlation] for line in result.history]
     found = {"theta": result.state.points.theta, "log_weight": result.state.log_weight}
-    return found | {"evidence": torch.tensor(result.log_evidence).double(), "history": torch.tensor(lines).double()}
+    return found | {
+        "evidence": torch.tensor(result.log_evidence).double(),
+        "history": torch.tensor(lines).double(),
+    }
 
 
 def rows_of(target: BayesianTarget, comm: ais.Communicator) -> BayesianTarget:
@@ -69,10 +88,15 @@ def main() -> None:
         target = problem(torch.float64)
         found["annealed in four groups"] = annealed(target, comm, n_particles=60)
         found["all steps"] = sampled(target, pmc_cases()["pmcnet"], comm, torch.float64, keep="all")
-        found["mixture"] = sampled(target, pmc_cases()["pmcnet"], comm, torch.float64, keep="mixture")
+        found["mixture"] = sampled(
+            target, pmc_cases()["pmcnet"], comm, torch.float64, keep="mixture"
+        )
         summed = SummedTarget.of(rows_of(target, comm), comm)
         points = start(target, torch.float64)
-        values, factors = summed.value_and_score(points), [f.value_and_score(points) for f in summed.factors()]
+        values, factors = (
+            summed.value_and_score(points),
+            [f.value_and_score(points) for f in summed.factors()],
+        )
         found["summed"] = {
             "density": summed.log_density(points),
             "value": values.value,
@@ -85,7 +109,11 @@ def main() -> None:
         }
         found["summed, annealed"] = annealed(summed, ais.SERIAL)
         if comm.rank == 0:
-            flat = {f"{case}/{k}": v.contiguous() for case, parts in found.items() for k, v in parts.items()}
+            flat = {
+                f"{case}/{k}": v.contiguous()
+                for case, parts in found.items()
+                for k, v in parts.items()
+            }
             save_file(flat, os.fspath(sys.argv[1]))
 
 

@@ -17,7 +17,9 @@ from pmcnet.estimators.training_rows import merged
 def fitted(frame, scaling="columns", weight=None):
     columns = Columns.of(frame)
     rows = columns.matrix(frame)
-    encoder = TableEncoder.fit(columns, rows, np.ones(len(rows)) if weight is None else weight, scaling)
+    encoder = TableEncoder.fit(
+        columns, rows, np.ones(len(rows)) if weight is None else weight, scaling
+    )
     return encoder, encoder.encode(rows)
 
 
@@ -80,7 +82,10 @@ def test_state_round_trip():
     [
         (pd.DataFrame({"a": [1.0, np.inf]}), "infinity"),
         (pd.DataFrame({"a": [np.nan, np.nan], "b": [1, 2]}), "no values at all"),
-        (pd.DataFrame({"a": ["1", "2", "3", "four"]}), "holds numbers but also texts such as 'four'"),
+        (
+            pd.DataFrame({"a": ["1", "2", "3", "four"]}),
+            "holds numbers but also texts such as 'four'",
+        ),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "holds dates"),
         (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=2, tz="UTC")}), "holds dates"),
         (pd.DataFrame({"a": pd.period_range("2020-01", periods=2, freq="M")}), "holds dates"),
@@ -120,7 +125,9 @@ def test_equal_rows_are_merged_in_an_order_of_the_seed():
     assert (rows.weight == backwards.weight).all()
 
 
-@pytest.mark.parametrize("values", [[3, 1, 2], ["3", "1", "2"], ["2020-01-01", "2020-01-02", "2020-01-03"]])
+@pytest.mark.parametrize(
+    "values", [[3, 1, 2], ["3", "1", "2"], ["2020-01-01", "2020-01-02", "2020-01-03"]]
+)
 def test_what_is_declared_a_category_is_one(values):
     frame = pd.DataFrame({"c": pd.Categorical(values)})
     columns = Columns.of(frame)
@@ -153,7 +160,8 @@ def test_value_too_large_for_the_network_is_refused():
 
 def test_numbers_written_as_texts_are_refused():
     with pytest.raises(
-        InputError, match=r"column 'a' holds numbers written as texts, such as '1'. Turn it into numbers"
+        InputError,
+        match=r"column 'a' holds numbers written as texts, such as '1'. Turn it into numbers",
     ):
         Columns.of(pd.DataFrame({"a": ["1", "2", "3.5"]}))
 
@@ -171,12 +179,16 @@ def test_table_with_another_number_of_columns_is_refused():
 
 def test_number_beyond_double_precision_is_refused_by_its_column():
     frame = pd.DataFrame({"wide": [1, 10**400]}, dtype=object)
-    with pytest.raises(InputError, match=r"column 'wide' holds a number too large for double precision. Scale it"):
+    with pytest.raises(
+        InputError, match=r"column 'wide' holds a number too large for double precision. Scale it"
+    ):
         Columns.of(frame)
 
 
 def test_cell_that_is_no_scalar_is_refused_by_its_column():
-    with pytest.raises(TypeError, match="column 'a': argument must be a string or a number, not list"):
+    with pytest.raises(
+        TypeError, match="column 'a': argument must be a string or a number, not list"
+    ):
         Columns.of(pd.DataFrame({"a": [[1], [2]]}, dtype=object))
 
 
@@ -209,7 +221,9 @@ def test_images_that_cannot_be_encoded_are_refused():
     with pytest.raises(InputError, match="images must be finite"):
         ImageEncoder.fit(damaged, np.ones(6), "columns")
     encoder = ImageEncoder.fit(IMAGES, np.ones(6), "columns")
-    with pytest.raises(InputError, match=r"must have shape \(2, 4, 4\) as in training; got \(2, 4, 3\)"):
+    with pytest.raises(
+        InputError, match=r"must have shape \(2, 4, 4\) as in training; got \(2, 4, 3\)"
+    ):
         encoder.rows(IMAGES[..., :3])
     for far in (damaged, 1e300 * IMAGES):
         with pytest.raises(InputError, match="images must be finite, and after scaling within"):
@@ -227,7 +241,10 @@ def state(**changes):
         ({"kind": "spell"}, "no encoder is called 'spell'; there are table, images"),
         ({"mean": [0.0]}, "columns do not belong together"),
         ({"shares": [[], [1.0]]}, "levels of the encoder's column 'city' do not belong together"),
-        ({"shares": [[0.5], [0.5, 0.5]]}, "levels of the encoder's column 'n' do not belong together"),
+        (
+            {"shares": [[0.5], [0.5, 0.5]]},
+            "levels of the encoder's column 'n' do not belong together",
+        ),
         ({"std": [0.0, 1.0]}, "averages must be finite and its standard deviations positive"),
         ({"mean": [float("nan"), 0.0]}, "averages must be finite"),
     ],

@@ -68,7 +68,9 @@ def test_interval_holds_its_share_of_samples(regressor):
     samples = regressor.sample_y(x, 20000)
     low, high = regressor.predict_interval(x, 0.8).T[..., None]
     inside = ((samples >= low) & (samples <= high)).mean(1)
-    assert np.abs(inside - 0.8).max() < 5 * np.sqrt(0.8 * 0.2 / 20000) + 0.01  # 48 weighted networks, resampled
+    assert (
+        np.abs(inside - 0.8).max() < 5 * np.sqrt(0.8 * 0.2 / 20000) + 0.01
+    )  # 48 weighted networks, resampled
 
 
 def test_intervals_are_of_the_mixture_and_not_of_a_gaussian():
@@ -99,7 +101,10 @@ def test_known_noise_is_in_units_of_y():
 def test_order_of_rows_does_not_matter():
     x, y = numbers()
     order = np.random.default_rng(0).permutation(len(x))
-    one, other = PMCNetRegressor(**QUICK).fit(x, y), PMCNetRegressor(**QUICK).fit(x[order], y[order])
+    one, other = (
+        PMCNetRegressor(**QUICK).fit(x, y),
+        PMCNetRegressor(**QUICK).fit(x[order], y[order]),
+    )
     assert (one.predict(x) == other.predict(x)).all()
 
 
@@ -126,9 +131,15 @@ def test_frames_with_categories_and_gaps(kind):
         "flag": x[:, 1] > 0,
         "city": [None if i % 9 == 0 else ["rome", "oslo"][i % 2] for i in range(40)],
     }
-    frame = pd.DataFrame(columns) if kind == "pandas" else pytest.importorskip("polars").DataFrame(columns)
+    frame = (
+        pd.DataFrame(columns)
+        if kind == "pandas"
+        else pytest.importorskip("polars").DataFrame(columns)
+    )
     model = PMCNetRegressor(**QUICK).fit(frame, y)
-    assert model.encoder_.input_shape == (1 + 1 + 2 + 2,)  # size, flag, two cities, two kinds of missingness
+    assert model.encoder_.input_shape == (
+        1 + 1 + 2 + 2,
+    )  # size, flag, two cities, two kinds of missingness
     assert np.isfinite(model.predict(frame)).all()
     assert list(model.feature_names_in_) == ["size", "flag", "city"]
 
@@ -136,7 +147,9 @@ def test_frames_with_categories_and_gaps(kind):
 def test_unseen_category_is_refused_by_name():
     frame = pd.DataFrame({"city": ["rome", "oslo"] * 10, "x": np.arange(20.0)})
     model = PMCNetClassifier(**QUICK).fit(frame, ["a", "b"] * 10)
-    with pytest.raises(InputError, match="column 'city' has 'lima' in row 1, which no training row had"):
+    with pytest.raises(
+        InputError, match="column 'city' has 'lima' in row 1, which no training row had"
+    ):
         model.predict(pd.DataFrame({"city": ["lima"], "x": [1.0]}))
 
 
@@ -184,10 +197,14 @@ def test_bad_settings_are_refused_in_a_sentence(setting, words):
         PMCNetRegressor(**{**QUICK, **setting}).fit(*numbers(20))
 
 
-@pytest.mark.parametrize("method", ["pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"])
+@pytest.mark.parametrize(
+    "method", ["pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"]
+)
 def test_every_variant_fits(method):
     options = {"n_proposals": 3, "n_draws": 5, "n_steps": 2, "n_epochs": 3}
-    model = PMCNetClassifier(**{**QUICK, "method": method, "method_options": options}).fit(*classes(30))
+    model = PMCNetClassifier(**{**QUICK, "method": method, "method_options": options}).fit(
+        *classes(30)
+    )
     assert model.method_ == method
     assert len(model.history_) == 2
     assert model.predict_proba(classes(5)[0]).shape == (5, 2)
@@ -201,12 +218,16 @@ def test_prior_is_searched(prior_std):
 
 def test_evidence_needs_the_annealed_method():
     with pytest.raises(InputError, match="needs the annealed method"):
-        PMCNetRegressor(method="pmcnet-light", prior_std="evidence", random_state=0).fit(*numbers(30))
+        PMCNetRegressor(method="pmcnet-light", prior_std="evidence", random_state=0).fit(
+            *numbers(30)
+        )
 
 
 def test_validation_searches_the_prior_of_a_variant():
     options = {"n_proposals": 3, "n_draws": 5, "n_steps": 2, "n_epochs": 3}
-    model = PMCNetRegressor(method="pmcnet-light", method_options=options, random_state=0).fit(*numbers(30))
+    model = PMCNetRegressor(method="pmcnet-light", method_options=options, random_state=0).fit(
+        *numbers(30)
+    )
     assert {"sigma", "validation_nll"} == set(model.prior_trials_[0])
 
 
@@ -215,7 +236,9 @@ def test_a_prior_at_the_end_of_the_range_is_told(monkeypatch):
     monkeypatch.setattr(Companion, "stage", lambda self, text: told.append(text))
     found = Search(20.0, 1.0, ((0.05, 3.0), (1.0, 2.0), (20.0, 1.0)), False)
     monkeypatch.setattr("pmcnet.tune.validation_prior", lambda *args, **kwargs: found)
-    PMCNetRegressor(method="adam-map", method_options={"n_epochs": 1}, random_state=0).fit(*numbers(30))
+    PMCNetRegressor(method="adam-map", method_options={"n_epochs": 1}, random_state=0).fit(
+        *numbers(30)
+    )
     assert "prior_std 20 is an end of the range that is searched" in told
 
 
@@ -247,7 +270,9 @@ def test_images_go_to_a_module():
 def test_pipeline_grid_search_and_cross_validation():
     x, y = classes(45)
     pipeline = make_pipeline(PolynomialFeatures(2, include_bias=False), PMCNetClassifier(**QUICK))
-    grid = GridSearchCV(pipeline, {"pmcnetclassifier__prior_std": [0.5, 2.0]}, cv=2, scoring="neg_log_loss").fit(x, y)
+    grid = GridSearchCV(
+        pipeline, {"pmcnetclassifier__prior_std": [0.5, 2.0]}, cv=2, scoring="neg_log_loss"
+    ).fit(x, y)
     assert grid.best_params_["pmcnetclassifier__prior_std"] in (0.5, 2.0)
     assert cross_val_score(PMCNetClassifier(**QUICK), x, y, cv=3).mean() > 0.7
 
@@ -287,10 +312,14 @@ def test_verbose_tells_on_standard_error(capfd):
 
 def test_auto_says_which_method_and_why():
     x, y = numbers(30)
-    rich = PMCNetRegressor(hidden_layer_sizes=(2,), prior_std=1.0, random_state=0, budget=0.5).fit(x, y)
+    rich = PMCNetRegressor(hidden_layer_sizes=(2,), prior_std=1.0, random_state=0, budget=0.5).fit(
+        x, y
+    )
     assert rich.method_ == "annealed"
     assert "within the budget" in rich.method_reason_
-    poor = PMCNetRegressor(hidden_layer_sizes=(2,), prior_std=1.0, random_state=0, budget=1e-6).fit(x, y)
+    poor = PMCNetRegressor(hidden_layer_sizes=(2,), prior_std=1.0, random_state=0, budget=1e-6).fit(
+        x, y
+    )
     assert poor.method_ == "pmcnet-light"
     assert "raise the budget" in poor.method_reason_
 
@@ -300,7 +329,10 @@ def test_thinned_model_predicts_nearly_the_same(regressor):
     thin = regressor.thinned(40)
     assert thin.posterior_.theta.shape[0] == 40
     assert thin.verdict_ == regressor.verdict_
-    assert np.abs(thin.predict(x) - regressor.predict(x)).max() < 0.5 * regressor.predict(x, return_std=True)[1].max()
+    assert (
+        np.abs(thin.predict(x) - regressor.predict(x)).max()
+        < 0.5 * regressor.predict(x, return_std=True)[1].max()
+    )
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device on this machine")
@@ -350,7 +382,12 @@ def test_units_of_x_and_y_do_not_matter(unit):
 
 
 def test_numbers_of_numpy_are_settings_too(tmp_path):
-    setting = {**QUICK, "prior_std": np.float32(1), "noise": np.float32(0.5), "random_state": np.int64(3)}
+    setting = {
+        **QUICK,
+        "prior_std": np.float32(1),
+        "noise": np.float32(0.5),
+        "random_state": np.int64(3),
+    }
     model = PMCNetRegressor(**setting).fit(*numbers(20))
     assert PMCNetRegressor.load(model.save(tmp_path / "m")).random_state == 3
 
@@ -373,7 +410,9 @@ def test_module_that_takes_other_rows_is_refused():
         PMCNetRegressor(**QUICK).fit(np.ones((9, 1, 4, 4)), np.arange(9.0))
 
 
-@pytest.mark.parametrize("ask", ["predict_draws", "sample_y", "predict_quantiles", "predictive_interval", "thinned"])
+@pytest.mark.parametrize(
+    "ask", ["predict_draws", "sample_y", "predict_quantiles", "predictive_interval", "thinned"]
+)
 def test_unfitted_model_says_so(ask):
     with pytest.raises(NotFittedError):
         getattr(PMCNetRegressor(), ask)(3 if ask == "thinned" else numbers(5)[0])
@@ -390,14 +429,18 @@ def test_validation_rows_count_as_often_as_they_were_given():
     weight = np.where(np.arange(40) % 2, 1.0, 3.0)
     options = {**QUICK, "prior_std": "validation", "method_options": {"n_particles": 16}}
     weighted = PMCNetRegressor(**options).fit(x, y, sample_weight=weight)
-    repeated = PMCNetRegressor(**options).fit(np.repeat(x, weight.astype(int), 0), np.repeat(y, weight.astype(int)))
+    repeated = PMCNetRegressor(**options).fit(
+        np.repeat(x, weight.astype(int), 0), np.repeat(y, weight.astype(int))
+    )
     tripled = PMCNetRegressor(**options).fit(x, y, sample_weight=3 * weight)
     assert weighted.prior_trials_ == repeated.prior_trials_
     assert weighted.prior_trials_ != tripled.prior_trials_
 
 
 def test_module_that_is_none_is_refused():
-    with pytest.raises(InputError, match=r"module must be an nn\.Module or make one .*; got 'a text'"):
+    with pytest.raises(
+        InputError, match=r"module must be an nn\.Module or make one .*; got 'a text'"
+    ):
         PMCNetRegressor(**QUICK, module=lambda n_inputs, n_outputs: "a text").fit(*numbers(20))
 
 
@@ -412,5 +455,7 @@ def test_module_that_asks_for_other_rows_in_its_own_words_is_heard():
 
 def test_weights_that_are_all_zero_are_refused():
     x, y = numbers(20)
-    with pytest.raises(InputError, match=r"zero for every row, so no row counts\. Give some row a positive weight"):
+    with pytest.raises(
+        InputError, match=r"zero for every row, so no row counts\. Give some row a positive weight"
+    ):
         PMCNetRegressor(**QUICK).fit(x, y, sample_weight=np.zeros(20))

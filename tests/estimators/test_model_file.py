@@ -48,7 +48,9 @@ def test_loaded_model_is_the_same(saved):
 
 def test_effective_draws_of_chains_come_back_and_are_no_more_than_networks(tmp_path):
     options = {"n_chains": 2, "n_warmup": 2, "n_draws": 30, "max_leapfrog": 1, "n_epochs": 3}
-    model = PMCNetRegressor((3,), method="hmc", method_options=options, prior_std=1.0, random_state=0).fit(*numbers())
+    model = PMCNetRegressor(
+        (3,), method="hmc", method_options=options, prior_std=1.0, random_state=0
+    ).fit(*numbers())
     n_effective = model.posterior_.ess
     assert 0 < n_effective < 60
     loaded = PMCNetRegressor.load(model.save(tmp_path / "m"))
@@ -58,7 +60,11 @@ def test_effective_draws_of_chains_come_back_and_are_no_more_than_networks(tmp_p
 
 def test_categories_classes_and_gaps_come_back(tmp_path):
     frame = pd.DataFrame({"city": ["rome", None, "oslo"] * 10, "size": [1.0, np.nan, 3.0] * 10})
-    for labels in (["no", "yes", "no"] * 10, [3, 5, 3] * 10, np.array(["u", "v", "u"] * 10, dtype=object)):
+    for labels in (
+        ["no", "yes", "no"] * 10,
+        [3, 5, 3] * 10,
+        np.array(["u", "v", "u"] * 10, dtype=object),
+    ):
         model = PMCNetClassifier(**QUICK).fit(frame, labels)
         loaded = PMCNetClassifier.load(model.save(tmp_path / "m"))
         assert (loaded.predict_proba(frame) == model.predict_proba(frame)).all()
@@ -146,7 +152,9 @@ def test_network_that_does_not_fit_is_refused(copied):
 
 def test_own_module_is_given_again(tmp_path):
     def make(n_inputs, n_outputs):
-        return nn.Sequential(nn.Linear(n_inputs, 2), nn.Tanh(), nn.BatchNorm1d(2), nn.Linear(2, n_outputs))
+        return nn.Sequential(
+            nn.Linear(n_inputs, 2), nn.Tanh(), nn.BatchNorm1d(2), nn.Linear(2, n_outputs)
+        )
 
     module = make(3, 1)
     module[2].running_mean += torch.tensor([0.3, -0.2])
@@ -166,7 +174,13 @@ def places(value, path=()):
     """Every place in a record, two of each list."""
     if path:
         yield path
-    entries = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value[:2])
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in entries:
         yield from places(item, (*path, key))
 
@@ -176,14 +190,20 @@ def test_odd_values_anywhere_are_refused_in_a_sentence_or_harmless(tmp_path):
     path = PMCNetClassifier(**QUICK).fit(frame, ["no", "yes", "so"] * 10).save(tmp_path / "m")
     record = json.loads((path / "model.json").read_text())
     record["fitted"]["history_"] = []
-    checked_later = {("fitted", "n_features_in_"), *(place for place in places(record) if "feature_names" in place)}
+    checked_later = {
+        ("fitted", "n_features_in_"),
+        *(place for place in places(record) if "feature_names" in place),
+    }
     for place in set(places(record)) - checked_later:  # those scikit-learn compares with the rows
         for odd in ODD:
             changed = copy.deepcopy(record)
             functools.reduce(operator.getitem, place[:-1], changed)[place[-1]] = odd
             rewritten(path, **changed)
             with contextlib.suppress(InputError):
-                assert np.isfinite(PMCNetClassifier.load(path).predict_proba(frame)).all(), (place, odd)
+                assert np.isfinite(PMCNetClassifier.load(path).predict_proba(frame)).all(), (
+                    place,
+                    odd,
+                )
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"format": NaN}'])
@@ -208,16 +228,30 @@ def test_images_come_back_with_their_shape(tmp_path):
     images = np.random.default_rng(0).normal(size=(12, 1, 4, 4))
 
     def module(shape, n_outputs):
-        return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(int(np.prod(shape)), n_outputs))
+        return torch.nn.Sequential(
+            torch.nn.Flatten(), torch.nn.Linear(int(np.prod(shape)), n_outputs)
+        )
 
-    options = {"method": "adam-map", "method_options": {"n_epochs": 2}, "prior_std": 1.0, "random_state": 0}
-    model = PMCNetRegressor(**options, module=module, device="cpu").fit(images, images.sum((1, 2, 3)))
+    options = {
+        "method": "adam-map",
+        "method_options": {"n_epochs": 2},
+        "prior_std": 1.0,
+        "random_state": 0,
+    }
+    model = PMCNetRegressor(**options, module=module, device="cpu").fit(
+        images, images.sum((1, 2, 3))
+    )
     path = model.save(tmp_path / "model")
-    assert np.array_equal(PMCNetRegressor.load(path, module=module).predict(images), model.predict(images))
+    assert np.array_equal(
+        PMCNetRegressor.load(path, module=module).predict(images), model.predict(images)
+    )
     record = json.loads((path / "model.json").read_text())
     for changes, words in (
         ({"feature_names": ["a"] * 16}, "images have no feature names"),
-        ({"encoder": record["encoder"] | {"shape": [1, 4, 5]}}, "parts of its encoder do not agree"),
+        (
+            {"encoder": record["encoder"] | {"shape": [1, 4, 5]}},
+            "parts of its encoder do not agree",
+        ),
     ):
         rewritten(path, **record | changes)
         with pytest.raises(ModelFileError, match=words):
@@ -226,7 +260,9 @@ def test_images_come_back_with_their_shape(tmp_path):
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, 1j])
 def test_what_json_has_no_word_for_is_not_written(value):
-    with pytest.raises(InputError, match=f"{type(value).__name__} cannot be written to a model file"):
+    with pytest.raises(
+        InputError, match=f"{type(value).__name__} cannot be written to a model file"
+    ):
         plain({"a": [value]})
 
 

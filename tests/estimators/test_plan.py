@@ -13,7 +13,9 @@ def target(n_rows, n_hidden=16):
     return BayesianTarget(MLP((5, n_hidden, 1)), LearnedGaussian(), x, x[:, 0])
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("3min", 180), ("1.5 h", 5400), (12, 12), (0.5, 0.5)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90), ("3min", 180), ("1.5 h", 5400), (12, 12), (0.5, 0.5)]
+)
 def test_budget_is_read(text, seconds):
     assert seconds_of(text) == seconds
 
@@ -45,7 +47,9 @@ def test_larger_problem_gets_fewer_and_then_another_method():
 
 def test_named_method_is_taken_whatever_it_costs():
     assert plan(target(1_000_000), "annealed", {}, budget="1s", searching=True).name == "annealed"
-    assert plan(target(10), "dm-pmc", {"n_steps": 3}, budget="1s", searching=True).options.n_steps == 3
+    assert (
+        plan(target(10), "dm-pmc", {"n_steps": 3}, budget="1s", searching=True).options.n_steps == 3
+    )
 
 
 @pytest.mark.parametrize(
@@ -71,14 +75,19 @@ def test_trajectories_on_few_rows_are_not_free():
 
 def test_thinned_chains_take_the_same_time():
     """Trajectories between draws cost as much as those that end in one."""
-    sizes = [plan(target(20_000), "hmc", {"thin": thin}, budget="4min", searching=False).options for thin in (1, 3)]
+    sizes = [
+        plan(target(20_000), "hmc", {"thin": thin}, budget="4min", searching=False).options
+        for thin in (1, 3)
+    ]
     once, thinned = (chosen.n_warmup + chosen.thin * chosen.n_draws for chosen in sizes)
     assert thinned == pytest.approx(once, rel=0.1)
 
 
 def test_short_trajectories_are_more():
     few, many = (
-        plan(target(20_000), "hmc", {"max_leapfrog": n}, budget="1min", searching=False).options.n_draws
+        plan(
+            target(20_000), "hmc", {"max_leapfrog": n}, budget="1min", searching=False
+        ).options.n_draws
         for n in (60, 10)
     )
     assert many > 3 * few
@@ -86,9 +95,13 @@ def test_short_trajectories_are_more():
 
 def test_chains_that_do_not_fit_the_budget_say_so():
     asked = plan(target(20_000), "hmc", {}, budget="10s", searching=True)
-    assert asked.reason.startswith("hmc was asked for; 40 trajectories and what comes before them should take about")
+    assert asked.reason.startswith(
+        "hmc was asked for; 40 trajectories and what comes before them should take about"
+    )
     assert asked.reason.endswith("more than the budget of 10 s.")
-    assert plan(target(20_000), "hmc", {}, budget="1h", searching=True).reason == "hmc was asked for."
+    assert (
+        plan(target(20_000), "hmc", {}, budget="1h", searching=True).reason == "hmc was asked for."
+    )
 
 
 def test_search_of_the_prior_has_its_share_of_the_budget():
@@ -118,13 +131,25 @@ def test_settings_of_annealed_make_auto_take_it():
 def test_few_particles_are_within_a_small_budget():
     asked = {"n_particles": 8}
     cost = 8 * gradient_seconds(target(100), 100) * n_gradients(100)
-    assert "within the budget" in plan(target(100), "auto", asked, budget=1.01 * cost, searching=False).reason
-    assert "more than the budget" in plan(target(100), "auto", asked, budget=0.99 * cost, searching=False).reason
+    assert (
+        "within the budget"
+        in plan(target(100), "auto", asked, budget=1.01 * cost, searching=False).reason
+    )
+    assert (
+        "more than the budget"
+        in plan(target(100), "auto", asked, budget=0.99 * cost, searching=False).reason
+    )
 
 
 def test_auto_takes_what_it_can_just_afford():
     for n_rows in (50, 333, 1000):
         per_particle = gradient_seconds(target(n_rows), n_rows) * n_gradients(n_rows)
         for n_particles in (64, 72, 640):
-            chosen = plan(target(n_rows), "auto", {}, budget=n_particles * per_particle * (1 + 1e-9), searching=False)
+            chosen = plan(
+                target(n_rows),
+                "auto",
+                {},
+                budget=n_particles * per_particle * (1 + 1e-9),
+                searching=False,
+            )
             assert chosen.options.n_particles == n_particles

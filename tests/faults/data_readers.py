@@ -53,7 +53,9 @@ class ParquetTables:
     def read(self, path: Path) -> None:
         frame = data.read_frame(path)
         assert len(frame) > 0
-        again = sum(len(chunk) for chunk in data.frame_chunks(path, 7, columns=data.column_kinds(frame)))
+        again = sum(
+            len(chunk) for chunk in data.frame_chunks(path, 7, columns=data.column_kinds(frame))
+        )
         assert again == len(frame), "chunks have other rows"
 
 
@@ -69,16 +71,24 @@ class DataFolders:
     def __init__(self) -> None:
         arrays = mnist_arrays()
         names = ("x_train", "y_train", "x_test", "y_test")
-        packed = {f"mnist/{name}.gz": gzip.compress(idx(a), 1) for name, a in zip(IDX_NAMES, arrays, strict=True)}
+        packed = {
+            f"mnist/{name}.gz": gzip.compress(idx(a), 1)
+            for name, a in zip(IDX_NAMES, arrays, strict=True)
+        }
         plain = {f"mnist/{name}": idx(array) for name, array in zip(IDX_NAMES, arrays, strict=True)}
         rows = [",".join(f"{(i + j) / 7:.3f}" for j in range(10)) for i in range(9)]
         protein = "\n".join([",".join(("RMSD", *(f"F{i}" for i in range(1, 10)))), *rows]).encode()
-        naval = "\n".join("   ".join(f"{(i + j) / 7:.3e}" for j in range(18)) for i in range(9)).encode()
+        naval = "\n".join(
+            "   ".join(f"{(i + j) / 7:.3e}" for j in range(18)) for i in range(9)
+        ).encode()
         self.seeds: list[tuple[str, Files]] = [
             ("mnist", packed),
             ("mnist", plain),
             ("mnist", {"mnist.npz": _npz(dict(zip(names, arrays, strict=True)))}),
-            ("svhn-g", {f"svhn/{part}_32x32.mat": _mat(n) for part, n in (("train", 3), ("test", 2))}),
+            (
+                "svhn-g",
+                {f"svhn/{part}_32x32.mat": _mat(n) for part, n in (("train", 3), ("test", 2))},
+            ),
             ("cifar10", {"cifar10/cifar-10-binary.tar.gz": cifar_tar(batches(1))}),
             ("protein", {"protein/CASP.csv": protein}),
             ("protein", {"protein/protein.zip": _zip({"CASP.csv": protein})}),
@@ -96,7 +106,9 @@ class DataFolders:
         return folder
 
     def read(self, path: Path) -> None:
-        load: Callable[..., object] = data.load_images if self.last in data.image_names() else data.load
+        load: Callable[..., object] = (
+            data.load_images if self.last in data.image_names() else data.load
+        )
         found = load(self.last, path, verify=False)
         if isinstance(found, data.Images):
             assert len(found.x_train) == len(found.y_train) > 0
@@ -124,7 +136,9 @@ def _zip(members: Files) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)  # dated 1980, whenever it is made
+            archive.writestr(
+                zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED
+            )  # dated 1980, whenever it is made
     return file.getvalue()
 
 
@@ -139,5 +153,9 @@ def _npz(arrays: dict[str, np.ndarray]) -> bytes:
 
 def _mat(n_images: int) -> bytes:
     with tempfile.TemporaryDirectory() as place:
-        path = svhn_mat(Path(place) / "x.mat", pixels(n_images, 32, 32, 3), labels(n_images) % 9 + 1)
-        return b"MATLAB 5.0 MAT-file".ljust(116) + path.read_bytes()[116:]  # without the time, which scipy puts there
+        path = svhn_mat(
+            Path(place) / "x.mat", pixels(n_images, 32, 32, 3), labels(n_images) % 9 + 1
+        )
+        return (
+            b"MATLAB 5.0 MAT-file".ljust(116) + path.read_bytes()[116:]
+        )  # without the time, which scipy puts there

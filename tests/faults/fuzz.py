@@ -1,9 +1,8 @@
 """Damaged files by the thousand: each is refused by an `InputError`, or read; soon, and in bounded memory.
 
-PYTHONPATH=tests python -m faults.fuzz --count 10000             # of every reader
-PYTHONPATH=tests python -m faults.fuzz --count 10000 --json FILE   # with a summary
-PYTHONPATH=tests python -m faults.fuzz --readers model --only 123  # one case again, with its traceback
-"""
+PYTHONPATH=tests python -m faults.fuzz --count 10000             # of every reader PYTHONPATH=tests
+python -m faults.fuzz --count 10000 --json FILE   # with a summary PYTHONPATH=tests python -m
+faults.fuzz --readers model --only 123  # one case again, with its traceback"""
 
 import argparse
 import faulthandler
@@ -51,7 +50,9 @@ class TooSlow(BaseException):
     """Not an `Exception`, so that no reader takes it for damage."""
 
 
-def fuzzed(name: str, numbers: Sequence[int], *, seed: int = 0, keep: Path | None = None) -> Iterator[Case]:
+def fuzzed(
+    name: str, numbers: Sequence[int], *, seed: int = 0, keep: Path | None = None
+) -> Iterator[Case]:
     """Read damaged files.
 
     Args:
@@ -121,7 +122,9 @@ def main() -> int:
     """Run, and say what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1000, help="files for each reader")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="for each reader, at most")
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="for each reader, at most"
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--readers", nargs="+", default=list(REQUIRED), choices=list(READERS))
     parser.add_argument("--only", type=int, help="one case")
@@ -131,7 +134,9 @@ def main() -> int:
     numbers = range(given.count) if given.only is None else [given.only]
     found = {name: _report(name, numbers, given) for name in given.readers}
     if given.json:
-        given.json.write_text(json.dumps({"seed": given.seed, "readers": found}, indent=1) + "\n", encoding="utf-8")
+        given.json.write_text(
+            json.dumps({"seed": given.seed, "readers": found}, indent=1) + "\n", encoding="utf-8"
+        )
     return 1 if any(one["wrong"] for one in found.values()) else 0
 
 
@@ -158,7 +163,8 @@ def _report(name: str, numbers: Sequence[int], given: argparse.Namespace) -> dic
     told = ", ".join(f"{outcome} {count}" for outcome, count in outcomes.most_common())
     seconds = time.monotonic() - start
     sys.stdout.write(
-        f"{name}: {outcomes.total()} files in {seconds:.0f} s: {told}; slowest {slowest.seconds:.2f} s "
+        f"{name}: {outcomes.total()} files in {seconds:.0f} s: {told}; slowest "
+        f"{slowest.seconds:.2f} s "
         f"({slowest.number}), grown by {largest.grown / 2**20:.0f} MiB at most ({largest.number}), "
         f"peak {highest.peak / 2**20:.0f} MiB\n"
     )

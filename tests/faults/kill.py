@@ -2,12 +2,12 @@
 
     python tests/faults/kill.py --kills 50 --seed 0 [--methods pmcnet,bbp] [--folder DIR]
 
-For each method a run is fitted once as it is. Then it is fitted again and gets SIGKILL at a random moment; after each
-kill every checkpoint in its folder must be readable, and it is resumed (or fitted again, if it had not come to write
-its settings) and killed again, until it ends before its time is up. Its networks and predictions must then be those of
-the first run. That is repeated until each method has had as many kills as asked for. Processes are forked from one that
-has imported everything, since imports would take most of their time.
-"""
+For each method a run is fitted once as it is. Then it is fitted again and gets SIGKILL at a random
+moment; after each kill every checkpoint in its folder must be readable, and it is resumed (or
+fitted again, if it had not come to write its settings) and killed again, until it ends before its
+time is up. Its networks and predictions must then be those of the first run. That is repeated until
+each method has had as many kills as asked for. Processes are forked from one that has imported
+everything, since imports would take most of their time."""
 
 import argparse
 import os
@@ -38,7 +38,14 @@ FIXED = ("--prior-std", "1")
 PMC = ("n_proposals=12", "n_draws=30", "n_steps=25", "n_epochs=25", "batch_size=20")
 OPTIONS = {
     "annealed": ("n_particles=48",),
-    "hmc": ("n_chains=4", "n_warmup=20", "n_draws=20", "max_leapfrog=20", "n_epochs=30", "walk_epochs=20"),
+    "hmc": (
+        "n_chains=4",
+        "n_warmup=20",
+        "n_draws=20",
+        "max_leapfrog=20",
+        "n_epochs=30",
+        "walk_epochs=20",
+    ),
     **dict.fromkeys(("pmcnet", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     "pmcnet-light": (*PMC[:2], "n_steps=10", *PMC[3:]),
     **dict.fromkeys(("adam-mle", "adam-map"), ("n_epochs=250", "batch_size=50")),
@@ -72,7 +79,14 @@ class Tally:
 
 def import_all() -> None:
     """What a fit imports when it comes to need it."""
-    for name in ("arviz_stats", "pandas", "pyarrow", "rich.progress", "sklearn.model_selection", "torch._dynamo"):
+    for name in (
+        "arviz_stats",
+        "pandas",
+        "pyarrow",
+        "rich.progress",
+        "sklearn.model_selection",
+        "torch._dynamo",
+    ):
         import_module(name)
     for path in (Path(page.__file__).parents[1] / "runs").glob("[a-z]*.py"):
         import_module(f"pmcnet.runs.{path.stem}")
@@ -95,7 +109,9 @@ def fork(words: Sequence[str], log: Path) -> int:
         os.dup2(place, 2)
         os.environ[VARIABLE] = str(SECONDS_BETWEEN_CHECKPOINTS)
         torch.set_num_threads(1)
-        page.write_report = lambda record, path: Path(path).write_text("<html>")  # drawing takes longer than fitting
+        page.write_report = lambda record, path: Path(path).write_text(
+            "<html>"
+        )  # drawing takes longer than fitting
         main(list(words))
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else 1
@@ -128,7 +144,11 @@ def seen(run: Path) -> str:
         load_checkpoint(path)
     latest = run / "checkpoint" / "state.safetensors"
     if not latest.is_file():
-        return "between two checkpoints" if (run / "checkpoint" / "previous.safetensors").is_file() else "before any"
+        return (
+            "between two checkpoints"
+            if (run / "checkpoint" / "previous.safetensors").is_file()
+            else "before any"
+        )
     if any((run / name).exists() for name in ("model", "predictions.csv")):
         return "while finishing"
     state = load_checkpoint(latest)
@@ -138,8 +158,12 @@ def seen(run: Path) -> str:
 def same(run: Path, whole: Path) -> bool:
     """Whether networks and predictions are the same, bit for bit."""
     ours, theirs = (load_file(place / "model" / "tensors.safetensors") for place in (run, whole))
-    equal = ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
-    return equal and (run / "predictions.csv").read_bytes() == (whole / "predictions.csv").read_bytes()
+    equal = ours.keys() == theirs.keys() and all(
+        torch.equal(ours[name], theirs[name]) for name in ours
+    )
+    return (
+        equal and (run / "predictions.csv").read_bytes() == (whole / "predictions.csv").read_bytes()
+    )
 
 
 def tally(method: str, n_kills: int, draw: Random, folder: Path) -> Tally:
@@ -154,13 +178,17 @@ def tally(method: str, n_kills: int, draw: Random, folder: Path) -> Tally:
         run = folder / f"run{found.runs}"
         code: int | None = None
         while code is None and not found.faults:
-            words = ["resume", str(run)] if (run / "config.toml").is_file() else arguments(method, run)
+            words = (
+                ["resume", str(run)] if (run / "config.toml").is_file() else arguments(method, run)
+            )
             limit = draw.uniform(0, seconds) if found.kills < n_kills else 600.0
             code = ended(fork(words, log), limit)
             if code is None:
                 found.kills += 1
                 found.found[seen(run)] += 1
-                code = 0 if (run / "metrics.json").is_file() else None  # the last file: only the process had not ended
+                code = (
+                    0 if (run / "metrics.json").is_file() else None
+                )  # the last file: only the process had not ended
         if code:
             found.faults.append(f"a command ended with {code}: {log.read_text()[-2000:]}")
         elif not same(run, folder / "whole"):
@@ -190,7 +218,9 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=50, help="of each method")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--methods", default=",".join(NAMES), help="separated by commas")
-    parser.add_argument("--folder", type=Path, help="where the runs are kept; removed afterwards when absent")
+    parser.add_argument(
+        "--folder", type=Path, help="where the runs are kept; removed afterwards when absent"
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         where = given.folder or Path(temporary)

@@ -14,14 +14,80 @@ from safetensors.torch import load, save
 from torch import Tensor
 
 PIECES = (
-    *(b"\0", b"\xff", b"\x80", b'"', b"'", b",", b"\n", b"\r", b"\t", b"-1", b"0", b"=cmd", b"../../", b"\xef\xbb\xbf"),
-    *(b"[" * 300, b"{" * 300, b"NaN", b"-Infinity", b"1e999", b"9" * 25, b"9" * 5000, b"a" * 70_000, b",a" * 5000),
+    *(
+        b"\0",
+        b"\xff",
+        b"\x80",
+        b'"',
+        b"'",
+        b",",
+        b"\n",
+        b"\r",
+        b"\t",
+        b"-1",
+        b"0",
+        b"=cmd",
+        b"../../",
+        b"\xef\xbb\xbf",
+    ),
+    *(
+        b"[" * 300,
+        b"{" * 300,
+        b"NaN",
+        b"-Infinity",
+        b"1e999",
+        b"9" * 25,
+        b"9" * 5000,
+        b"a" * 70_000,
+        b",a" * 5000,
+    ),
 )
 
 ODD: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 2**31, 10**12, -(10**12), 2**63, 2**64, 10**200, 10**400, [2**40, 2**40]),
-    *(0.5, -0.0, 1e-320, 1e308, -1e308, math.nan, math.inf, "", "x", "x" * 5000, "\0", "\x1b[2J", "auto", "nan"),
-    *("F64", "theta", "../../etc/passwd", "/dev/zero", "<script>", [], {}, [1, "a"], [0] * 1000, [[[[[]]]]]),
+    *(
+        None,
+        True,
+        False,
+        0,
+        -1,
+        1,
+        2**31,
+        10**12,
+        -(10**12),
+        2**63,
+        2**64,
+        10**200,
+        10**400,
+        [2**40, 2**40],
+    ),
+    *(
+        0.5,
+        -0.0,
+        1e-320,
+        1e308,
+        -1e308,
+        math.nan,
+        math.inf,
+        "",
+        "x",
+        "x" * 5000,
+        "\0",
+        "\x1b[2J",
+        "auto",
+        "nan",
+    ),
+    *(
+        "F64",
+        "theta",
+        "../../etc/passwd",
+        "/dev/zero",
+        "<script>",
+        [],
+        {},
+        [1, "a"],
+        [0] * 1000,
+        [[[[[]]]]],
+    ),
     *({"kind": "table"}, {"a": {"b": [None]}}),
 )
 
@@ -62,7 +128,9 @@ def _repeated(content: bytes, draw: Random) -> bytes:
 
 def _swapped(content: bytes, draw: Random) -> bytes:
     (a, b), (c, d) = sorted((_span(content, draw), _span(content, draw)))
-    return content if b > c else content[:a] + content[c:d] + content[b:c] + content[a:b] + content[d:]
+    return (
+        content if b > c else content[:a] + content[c:d] + content[b:c] + content[a:b] + content[d:]
+    )
 
 
 def _inserted(content: bytes, draw: Random) -> bytes:
@@ -75,14 +143,30 @@ def _noise(content: bytes, draw: Random) -> bytes:
     return content[:start] + draw.randbytes(stop - start) + content[stop:]
 
 
-BYTE_DAMAGES = (_flipped, _flipped, _cut, _removed, _repeated, _swapped, _inserted, _inserted, _noise)
+BYTE_DAMAGES = (
+    _flipped,
+    _flipped,
+    _cut,
+    _removed,
+    _repeated,
+    _swapped,
+    _inserted,
+    _inserted,
+    _noise,
+)
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Every place in plain data, at most three of each list."""
     if path:
         yield path
-    entries = value.items() if isinstance(value, dict) else enumerate(value[:3]) if isinstance(value, list) else ()
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value[:3])
+        if isinstance(value, list)
+        else ()
+    )
     for key, item in entries:
         yield from places(item, (*path, key))
 
@@ -156,7 +240,15 @@ def _other_tensor(tensor: Tensor, draw: Random) -> Tensor:
             flat[draw.randrange(len(flat))] = value
             tensor = flat.reshape(tensor.shape).to(tensor.dtype)
         case 1:
-            kinds = (torch.float16, torch.float32, torch.float64, torch.int64, torch.uint8, torch.bool, torch.bfloat16)
+            kinds = (
+                torch.float16,
+                torch.float32,
+                torch.float64,
+                torch.int64,
+                torch.uint8,
+                torch.bool,
+                torch.bfloat16,
+            )
             tensor = tensor.to(draw.choice(kinds))
         case 2:
             tensor = tensor.flatten()

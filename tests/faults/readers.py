@@ -86,7 +86,9 @@ class Models:
     def __init__(self) -> None:
         source = np.random.default_rng(0)
         x = source.normal(size=(24, 3))
-        frame = pd.DataFrame({"city": ["rome", None, "oslo", "bonn"] * 6, "size": [1.0, math.nan, 3.0, 4.0] * 6})
+        frame = pd.DataFrame(
+            {"city": ["rome", None, "oslo", "bonn"] * 6, "size": [1.0, math.nan, 3.0, 4.0] * 6}
+        )
         norm = _norm
         models = [
             (PMCNetRegressor(**QUICK).fit(x, x[:, 0]), x[:3], None),
@@ -99,7 +101,9 @@ class Models:
                 for record in model.history_:
                     record["seconds"] = 0.5  # or a case would be another each time
                 path = model.save(Path(place) / str(i))
-                files = [(path / name).read_bytes() for name in ("model.json", "tensors.safetensors")]
+                files = [
+                    (path / name).read_bytes() for name in ("model.json", "tensors.safetensors")
+                ]
                 self.seeds.append(_Seed(type(model), *files, rows, module))
         self.last = self.seeds[0]
 
@@ -145,7 +149,9 @@ class Models:
 
 
 def _norm(n_inputs: int, n_outputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(n_inputs, 2), nn.BatchNorm1d(2), nn.Tanh(), nn.Linear(2, n_outputs))
+    return nn.Sequential(
+        nn.Linear(n_inputs, 2), nn.BatchNorm1d(2), nn.Tanh(), nn.Linear(2, n_outputs)
+    )
 
 
 def _described(record: dict[str, Any], tensors: bytes) -> dict[str, Any]:
@@ -156,7 +162,15 @@ def _described(record: dict[str, Any], tensors: bytes) -> dict[str, Any]:
         for name, entry in header.items():
             told[name] = {"shape": entry["shape"], "dtype": str(DTYPES.get(entry["dtype"]))}
         told = {name: value for name, value in told.items() if name in header or name == "sha256"}
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError, MemoryError):
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        AttributeError,
+        RecursionError,
+        OverflowError,
+        MemoryError,
+    ):
         pass
     return record | {"tensors": told}
 
@@ -174,7 +188,10 @@ class Checkpoints:
         x = torch.randn(10, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         target = BayesianTarget(MLP((2, 2, 1)), LearnedGaussian(), x, x[:, 0])
         states: list[ais.State] = [ais.AnnealedPMC(n_particles=16).init(target, seed=0)]
-        states += [ais.VARIANTS[name].init(torch.zeros(3, 2), seed=1) for name in ("pmcnet", "pmcnet-light")]
+        states += [
+            ais.VARIANTS[name].init(torch.zeros(3, 2), seed=1)
+            for name in ("pmcnet", "pmcnet-light")
+        ]
         self.seeds = []
         with tempfile.TemporaryDirectory() as place:
             for state in states:
@@ -196,7 +213,9 @@ class Checkpoints:
                 if draw.random() < 0.1:
                     state = mutated_bytes(state.encode(), draw).decode("utf-8", "replace")
                 n = int.from_bytes(content[:8], "little")
-                header = json.loads(content[8 : 8 + n]) | {"__metadata__": metadata | {"state": state}}
+                header = json.loads(content[8 : 8 + n]) | {
+                    "__metadata__": metadata | {"state": state}
+                }
                 text = json.dumps(header).encode()
                 content = len(text).to_bytes(8, "little") + text + content[8 + n :]
         path = folder / "state.safetensors"
@@ -220,7 +239,10 @@ class Tables:
 
     def __init__(self) -> None:
         city = ("Oslo", "Bergen", "", "NA", "-x")
-        rows = [f'{i},{i / 7 - 3:.3f},{city[i % 5]},2024-05-{i % 28 + 1:02},"a, ""b"""\n' for i in range(40)]
+        rows = [
+            f'{i},{i / 7 - 3:.3f},{city[i % 5]},2024-05-{i % 28 + 1:02},"a, ""b"""\n'
+            for i in range(40)
+        ]
         self.seeds = [
             b"id,x,city,when,y\n" + "".join(rows).encode(),
             b'"a","b\n c"\r\n1,?\r\n,true\r\n',
@@ -299,7 +321,9 @@ class Configs:
         again.write_text(config_text(settings, provenance), encoding="utf-8")
         repeated = read_config(again)
         repeated.pop("provenance", {})
-        assert repr(RunSettings.of(repeated)) == repr(settings)  # NaN is among method_options until they are used
+        assert repr(RunSettings.of(repeated)) == repr(
+            settings
+        )  # NaN is among method_options until they are used
 
 
 TOML_LINES = (
@@ -334,7 +358,10 @@ class Reports:
     def __init__(self) -> None:
         from reports import records
 
-        self.seeds = [json.dumps(make()).encode() for make in (records.binary, records.multiclass, records.regression)]
+        self.seeds = [
+            json.dumps(make()).encode()
+            for make in (records.binary, records.multiclass, records.regression)
+        ]
 
     def damaged(self, folder: Path, draw: Random) -> Path:
         content = draw.choice(self.seeds)

@@ -3,10 +3,10 @@
 PYTHONPATH=tests python -m faults.soak --minutes 60 --json FILE
 python tests/faults/soak.py --minutes 60                          # the same
 
-Resident memory, open descriptors and threads are read after every round. The first fifth of the time is the warm-up; of
-the rest, the median of the last fifth must lie within 5 % of that of the first, as must the line through all of it, and
-descriptors and threads must not grow. Returns 1 otherwise.
-"""
+Resident memory, open descriptors and threads are read after every round. The first fifth of the
+time is the warm-up; of the rest, the median of the last fifth must lie within 5 % of that of the
+first, as must the line through all of it, and descriptors and threads must not grow. Returns 1
+otherwise."""
 
 import argparse
 import gc
@@ -56,12 +56,18 @@ class Judged(NamedTuple):
 def sampled(number: int, start: float) -> Sample:
     """Read what the kernel says of this process."""
     status = Path("/proc/self/status").read_text()
-    found = {name: int(re.search(rf"^{name}:\s+(\d+)", status, re.M)[1]) for name in ("VmRSS", "Threads")}  # type: ignore[index]
+    found = {
+        name: int(re.search(rf"^{name}:\s+(\d+)", status, re.M)[1]) for name in ("VmRSS", "Threads")
+    }  # type: ignore[index]
     descriptors = len(os.listdir("/proc/self/fd")) - 1  # one is the listing's own
-    return Sample(number, time.monotonic() - start, 1024 * found["VmRSS"], descriptors, found["Threads"])
+    return Sample(
+        number, time.monotonic() - start, 1024 * found["VmRSS"], descriptors, found["Threads"]
+    )
 
 
-def soak(seconds: float, work: Callable[[int], None], *, most_rounds: int = sys.maxsize) -> Iterator[Sample]:
+def soak(
+    seconds: float, work: Callable[[int], None], *, most_rounds: int = sys.maxsize
+) -> Iterator[Sample]:
     """Repeat the work for so long, and say after each round what it left."""
     start, number = time.monotonic(), 0
     while number < most_rounds and (number == 0 or time.monotonic() - start < seconds):
@@ -80,14 +86,22 @@ def judged(samples: Sequence[Sample]) -> Judged:
     first, last = _fifth(rest, 0), _fifth(rest, 4)
     memory = [median(sample.memory for sample in part) for part in (first, last)]
     growth = memory[1] / memory[0] - 1
-    line = linear_regression([s.number for s in rest], [s.memory for s in rest]) if len(rest) > 1 else None
+    line = (
+        linear_regression([s.number for s in rest], [s.memory for s in rest])
+        if len(rest) > 1
+        else None
+    )
     slope = line.slope if line else 0.0
     fitted = slope * (rest[-1].number - rest[0].number) / memory[0]
     complaints = []
     if len(rest) < LEAST_ROUNDS:
-        complaints.append(f"{len(rest)} rounds after the warm-up are too few; {LEAST_ROUNDS} are needed")
+        complaints.append(
+            f"{len(rest)} rounds after the warm-up are too few; {LEAST_ROUNDS} are needed"
+        )
     if abs(growth) > MOST_GROWTH:
-        complaints.append(f"memory went from {_mib(memory[0])} to {_mib(memory[1])}, by {growth:+.1%}")
+        complaints.append(
+            f"memory went from {_mib(memory[0])} to {_mib(memory[1])}, by {growth:+.1%}"
+        )
     if abs(fitted) > MOST_GROWTH:
         complaints.append(f"memory grows by {_mib(slope)} a round, by {fitted:+.1%} in all")
     for name in ("descriptors", "threads"):
@@ -100,7 +114,11 @@ def judged(samples: Sequence[Sample]) -> Judged:
 def _fifth(rest: Sequence[Sample], i: int) -> list[Sample]:
     """The i-th fifth of the time that these cover."""
     start, span = rest[0].seconds, rest[-1].seconds - rest[0].seconds
-    own = [sample for sample in rest if start + i * span / 5 <= sample.seconds <= start + (i + 1) * span / 5]
+    own = [
+        sample
+        for sample in rest
+        if start + i * span / 5 <= sample.seconds <= start + (i + 1) * span / 5
+    ]
     return own or [rest[-1]]
 
 
@@ -112,7 +130,9 @@ def main() -> int:
     """Soak, and say what was found."""
     from faults.soaked import soaked
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--json", type=Path, help="a file for the samples and the verdict")
     given = parser.parse_args()
@@ -126,9 +146,16 @@ def main() -> int:
             )
     found = judged(samples)
     if given.json:
-        given.json.write_text(json.dumps(_record(samples, found), indent=1) + "\n", encoding="utf-8")
-    _say(f"{found.n_rounds} rounds after the warm-up: median {_mib(found.memory_first)} in the first fifth, ")
-    _say(f"{_mib(found.memory_last)} in the last ({found.growth:+.2%}), {_mib(found.slope)} a round")
+        given.json.write_text(
+            json.dumps(_record(samples, found), indent=1) + "\n", encoding="utf-8"
+        )
+    _say(
+        f"{found.n_rounds} rounds after the warm-up: median {_mib(found.memory_first)} in the "
+        "first fifth, "
+    )
+    _say(
+        f"{_mib(found.memory_last)} in the last ({found.growth:+.2%}), {_mib(found.slope)} a round"
+    )
     for complaint in found.complaints:
         _say(f"wrong: {complaint}")
     _say("flat" if not found.complaints else "not flat")
@@ -146,7 +173,9 @@ def _record(samples: Sequence[Sample], found: Judged) -> dict[str, Any]:
         "n_rounds": len(samples),
         "seconds": round(samples[-1].seconds, 1),
         "verdict": found._asdict(),
-        "samples": [sample._asdict() | {"seconds": round(sample.seconds, 1)} for sample in samples[::step]],
+        "samples": [
+            sample._asdict() | {"seconds": round(sample.seconds, 1)} for sample in samples[::step]
+        ],
     }
 
 

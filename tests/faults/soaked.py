@@ -50,11 +50,20 @@ def _rows(number: int) -> tuple[Array, Array, Array]:
     source = np.random.default_rng(number)
     x = source.normal(size=(30 + number % 37, 2 + number % 5))
     slope = x[:, 0] - x[:, 1]
-    return x, slope + 0.1 * source.normal(size=len(x)), np.digitize(slope, [-0.5, 0.5] if number % 2 else [0.0])
+    return (
+        x,
+        slope + 0.1 * source.normal(size=len(x)),
+        np.digitize(slope, [-0.5, 0.5] if number % 2 else [0.0]),
+    )
 
 
 def _settings(name: str, number: int) -> dict[str, Any]:
-    common = {"prior_std": 1.0, "random_state": number, "device": "cpu", "hidden_layer_sizes": (2 + number % 7,)}
+    common = {
+        "prior_std": 1.0,
+        "random_state": number,
+        "device": "cpu",
+        "hidden_layer_sizes": (2 + number % 7,),
+    }
     return {"method": name, "method_options": METHODS[name], **common}
 
 
@@ -96,14 +105,18 @@ def own_networks(number: int, folder: Path) -> None:
 
 
 def _norm(n_inputs: int, n_outputs: int) -> nn.Module:
-    return nn.Sequential(nn.Linear(n_inputs, 3), nn.BatchNorm1d(3), nn.Tanh(), nn.Linear(3, n_outputs))
+    return nn.Sequential(
+        nn.Linear(n_inputs, 3), nn.BatchNorm1d(3), nn.Tanh(), nn.Linear(3, n_outputs)
+    )
 
 
 def samplers(number: int, folder: Path) -> None:
     """Runs on a known target, continued from a checkpoint."""
     known = analytic.banana(2 + number % 4).target
     for name, algorithm in ais.VARIANTS.items():
-        first = ais.run(algorithm, known, algorithm.init(torch.zeros(5, known.dim), seed=number), n_steps=2)
+        first = ais.run(
+            algorithm, known, algorithm.init(torch.zeros(5, known.dim), seed=number), n_steps=2
+        )
         path = ais.save_state(first.state, folder / f"{name}.safetensors")
         state = ais.load_state(path)
         assert isinstance(state, ais.PMCState)
@@ -114,7 +127,12 @@ def runs(number: int, folder: Path) -> None:
     """A run folder with its page, shown on what claims to be a terminal, and read again."""
     x, y, _ = _rows(number)
     table = folder / "table.csv"
-    np.savetxt(table, np.column_stack([x, y]), delimiter=",", header=",".join("abcdefgh"[: x.shape[1]]) + ",y")
+    np.savetxt(
+        table,
+        np.column_stack([x, y]),
+        delimiter=",",
+        header=",".join("abcdefgh"[: x.shape[1]]) + ",y",
+    )
     source, target = (str(table), "y") if number % 2 else ("wine", "")
     method = list(METHODS)[number % len(METHODS)]
     settings = RunSettings(

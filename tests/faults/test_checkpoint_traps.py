@@ -26,7 +26,9 @@ def states():
     made = {"begun": begun, "annealed": sampler.step(begun, target)[0]}
     for name, algorithm in ais.VARIANTS.items():
         state = algorithm.init(torch.zeros(3, 2, dtype=torch.float64), seed=1)
-        made[name] = algorithm.step(state, ais.FunctionTarget(lambda t: -0.5 * t.square().sum(-1), 2))[0]
+        made[name] = algorithm.step(
+            state, ais.FunctionTarget(lambda t: -0.5 * t.square().sum(-1), 2)
+        )[0]
     return made
 
 
@@ -45,7 +47,9 @@ def rewritten(path, *, tensors=None, change=None):
     form = json.loads(metadata["state"])
     if change is not None:
         change(form["parts"])
-    save_file(load_file(path) | (tensors or {}), path, metadata=metadata | {"state": json.dumps(form)})
+    save_file(
+        load_file(path) | (tensors or {}), path, metadata=metadata | {"state": json.dumps(form)}
+    )
 
 
 def test_every_kind_of_state_comes_back(states, tmp_path):
@@ -86,8 +90,16 @@ def test_pipe_device_and_folder_are_refused_at_once(tmp_path):
         ("extra", 1, "extra"),
         ("points", {"type": "Path", "parts": {}}, "no part of a state"),
         ("points", {"type": ["Points"], "parts": {}}, "unhashable"),
-        ("tuning", {"type": "Tuning", "parts": {"step_size": {"float": "0x1p0"}, "n_leapfrog": 10**9}}, "n_leapfrog"),
-        ("tuning", {"type": "Tuning", "parts": {"step_size": {"float": "0x0p0"}, "n_leapfrog": 1}}, "step_size"),
+        (
+            "tuning",
+            {"type": "Tuning", "parts": {"step_size": {"float": "0x1p0"}, "n_leapfrog": 10**9}},
+            "n_leapfrog",
+        ),
+        (
+            "tuning",
+            {"type": "Tuning", "parts": {"step_size": {"float": "0x0p0"}, "n_leapfrog": 1}},
+            "step_size",
+        ),
         ("tuning", {"type": "Tuning", "parts": {"step_size": {"float": "0x1p0"}}}, "n_leapfrog"),
     ],
 )
@@ -102,24 +114,69 @@ def test_state_that_cannot_be_is_refused(states, tmp_path, name, value, says):
     [
         ("annealed", ".points.theta", torch.full((16, 10), NAN), "theta must be finite"),
         ("annealed", ".points.theta", torch.full((16, 10), INF), "theta must be finite"),
-        ("annealed", ".points.theta", torch.zeros(16, 10, dtype=torch.int64), "theta must be a tensor of"),
+        (
+            "annealed",
+            ".points.theta",
+            torch.zeros(16, 10, dtype=torch.int64),
+            "theta must be a tensor of",
+        ),
         ("annealed", ".points.theta", torch.zeros(160), "theta must be of 2 axes"),
         ("annealed", ".points.theta", torch.zeros(0, 10), "theta must be of 2 axes"),
-        ("annealed", ".points.prior_score", torch.zeros(16, 9, dtype=torch.float64), "prior_score must be of"),
-        ("annealed", ".points.log_likelihood", torch.full((16,), NAN, dtype=torch.float64), "log_likelihood"),
+        (
+            "annealed",
+            ".points.prior_score",
+            torch.zeros(16, 9, dtype=torch.float64),
+            "prior_score must be of",
+        ),
+        (
+            "annealed",
+            ".points.log_likelihood",
+            torch.full((16,), NAN, dtype=torch.float64),
+            "log_likelihood",
+        ),
         ("annealed", ".log_weight", torch.zeros(16, dtype=torch.float64), "normalised"),
         ("annealed", ".log_weight", torch.full((16,), NAN, dtype=torch.float64), "normalised"),
         ("annealed", ".log_weight", torch.full((16,), -INF, dtype=torch.float64), "normalised"),
         ("annealed", ".origin", torch.full((16,), 16), "origin"),
         ("annealed", ".origin", torch.full((16,), -1), "origin"),
         ("annealed", ".extra", torch.zeros(1), "belongs nowhere"),
-        ("pmcnet", ".proposals.loc", torch.full((3, 2), NAN, dtype=torch.float64), "loc must be finite"),
+        (
+            "pmcnet",
+            ".proposals.loc",
+            torch.full((3, 2), NAN, dtype=torch.float64),
+            "loc must be finite",
+        ),
         ("pmcnet", ".proposals.loc", torch.zeros(3, 2), "factor must be a tensor of torch.float32"),
-        ("pmcnet", ".proposals.scale.factor", torch.zeros(3, 2, 2, dtype=torch.float64), "positive on its diagonal"),
-        ("pmcnet", ".proposals.scale.factor", torch.ones(3, 2, 2, dtype=torch.float64), "lower triangular"),
-        ("pmcnet", ".proposals.scale.factor", torch.zeros(3, 2, dtype=torch.float64), "factor must be of"),
-        ("pmcnet-light", ".proposals.scale.sigma", torch.zeros(3, 2, dtype=torch.float64), "sigma must be positive"),
-        ("pmcnet-light", ".proposals.scale.sigma", torch.ones(3, 3, dtype=torch.float64), "sigma must be of"),
+        (
+            "pmcnet",
+            ".proposals.scale.factor",
+            torch.zeros(3, 2, 2, dtype=torch.float64),
+            "positive on its diagonal",
+        ),
+        (
+            "pmcnet",
+            ".proposals.scale.factor",
+            torch.ones(3, 2, 2, dtype=torch.float64),
+            "lower triangular",
+        ),
+        (
+            "pmcnet",
+            ".proposals.scale.factor",
+            torch.zeros(3, 2, dtype=torch.float64),
+            "factor must be of",
+        ),
+        (
+            "pmcnet-light",
+            ".proposals.scale.sigma",
+            torch.zeros(3, 2, dtype=torch.float64),
+            "sigma must be positive",
+        ),
+        (
+            "pmcnet-light",
+            ".proposals.scale.sigma",
+            torch.ones(3, 3, dtype=torch.float64),
+            "sigma must be of",
+        ),
     ],
 )
 def test_tensors_that_cannot_be_are_refused(states, tmp_path, kind, name, value, says):

@@ -13,11 +13,23 @@ from faults.readers import REQUIRED
 def test_damaged_file_is_refused_in_a_sentence_or_read(name):
     cases = list(fuzzed(name, range(150), seed=7))
     assert not [case for case in cases if case.outcome not in ("refused", "read")]
-    assert {case.outcome for case in cases} == {"refused", "read"}  # damages are neither all fatal nor all harmless
+    assert {case.outcome for case in cases} == {
+        "refused",
+        "read",
+    }  # damages are neither all fatal nor all harmless
 
 
 def test_summary_is_written(tmp_path, monkeypatch):
-    given = ["--count", "20", "--seed", "3", "--readers", "config", "--json", str(tmp_path / "found.json")]
+    given = [
+        "--count",
+        "20",
+        "--seed",
+        "3",
+        "--readers",
+        "config",
+        "--json",
+        str(tmp_path / "found.json"),
+    ]
     monkeypatch.setattr("sys.argv", ["fuzz", *given])
     assert main() == 0
     found = json.loads((tmp_path / "found.json").read_text())["readers"]["config"]
@@ -38,11 +50,18 @@ def test_memory_of_a_case_is_its_own(tmp_path):
             bytearray(80 << 20)
 
     (tmp_path / "file").write_bytes(b"x")
-    assert [fuzz._case(Hungry(), tmp_path / "file", i).outcome for i in range(2)] == ["large", "large"]
+    assert [fuzz._case(Hungry(), tmp_path / "file", i).outcome for i in range(2)] == [
+        "large",
+        "large",
+    ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*REQUIRED, "parquet", "folder", "report"])
 def test_thousand_damaged_files_are_refused_or_read(name):
     n_cases = 100 if name == "report" else 3000
-    assert not [case for case in fuzzed(name, range(n_cases), seed=8) if case.outcome not in ("refused", "read")]
+    assert not [
+        case
+        for case in fuzzed(name, range(n_cases), seed=8)
+        if case.outcome not in ("refused", "read")
+    ]

@@ -9,10 +9,36 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "src" / "pmcnet"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-MODULES = {"pickle", "_pickle", "cPickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "yaml", "runpy", "imp"}
+MODULES = {
+    "pickle",
+    "_pickle",
+    "cPickle",
+    "cloudpickle",
+    "dill",
+    "joblib",
+    "marshal",
+    "shelve",
+    "yaml",
+    "runpy",
+    "imp",
+}
 CALLS = {
-    *("eval", "exec", "compile", "__import__", "builtins.eval", "builtins.exec", "builtins.compile"),
-    *("torch.load", "torch.jit.load", "torch.hub.load", "torch.package.PackageImporter", "torch.export.load"),
+    *(
+        "eval",
+        "exec",
+        "compile",
+        "__import__",
+        "builtins.eval",
+        "builtins.exec",
+        "builtins.compile",
+    ),
+    *(
+        "torch.load",
+        "torch.jit.load",
+        "torch.hub.load",
+        "torch.package.PackageImporter",
+        "torch.export.load",
+    ),
     *(
         "pandas.read_pickle",
         "pandas.eval",
@@ -20,7 +46,13 @@ CALLS = {
         "sklearn.externals.joblib.load",
         "importlib.import_module",
     ),
-    *("os.system", "os.popen", "numpy.lib.format.read_array", "zipfile.ZipFile.extractall", "shutil.unpack_archive"),
+    *(
+        "os.system",
+        "os.popen",
+        "numpy.lib.format.read_array",
+        "zipfile.ZipFile.extractall",
+        "shutil.unpack_archive",
+    ),
 }
 METHODS = {"extractall", "read_pickle", "to_pickle"}
 
@@ -33,13 +65,19 @@ def found_in(text: str) -> list[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {
-                (a.asname or a.name.split(".")[0]): (a.name if a.asname else a.name.split(".")[0]) for a in node.names
+                (a.asname or a.name.split(".")[0]): (a.name if a.asname else a.name.split(".")[0])
+                for a in node.names
             }
             wrong += [a.name for a in node.names if a.name.split(".")[0] in MODULES]
         if isinstance(node, ast.ImportFrom) and node.module:
             names |= {(a.asname or a.name): f"{node.module}.{a.name}" for a in node.names}
             wrong += [node.module] if node.module.split(".")[0] in MODULES else []
-    return wrong + [call for node in ast.walk(tree) if isinstance(node, ast.Call) for call in _wrong_call(node, names)]
+    return wrong + [
+        call
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        for call in _wrong_call(node, names)
+    ]
 
 
 def _wrong_call(node: ast.Call, names: dict[str, str]) -> Iterator[str]:
@@ -54,7 +92,8 @@ def _wrong_call(node: ast.Call, names: dict[str, str]) -> Iterator[str]:
     if called.startswith("numpy.lib.format.") and "allow_pickle" in options:
         yield called
     if (
-        called in ("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_output")
+        called
+        in ("subprocess.run", "subprocess.Popen", "subprocess.call", "subprocess.check_output")
         and "shell" in options
     ):
         yield f"{called} with a shell"
@@ -95,5 +134,6 @@ def test_rule_catches_a_loader_that_runs(text):
 
 def test_rule_lets_harmless_code_pass():
     assert not found_in(
-        "import re\nimport numpy as np\nre.compile('x')\nnp.load('x', allow_pickle=False)\nmodel.eval()"
+        "import re\nimport numpy as np\nre.compile('x')\nnp.load('x', "
+        "allow_pickle=False)\nmodel.eval()"
     )

@@ -45,7 +45,9 @@ def sign(path: Path, record: dict) -> None:
     """Write a record, and what it says of the tensors, as one who wants it believed."""
     tensors = path / "tensors.safetensors"
     if tensors.is_file():
-        record["tensors"] = record["tensors"] | {"sha256": hashlib.sha256(tensors.read_bytes()).hexdigest()}
+        record["tensors"] = record["tensors"] | {
+            "sha256": hashlib.sha256(tensors.read_bytes()).hexdigest()
+        }
     (path / "model.json").write_text(json.dumps(record | {"fingerprint": fingerprint(record)}))
 
 
@@ -114,7 +116,9 @@ def test_json_of_brackets_is_refused(model):
 
 def test_json_that_is_nested_deeply_is_refused(model):
     for depth in (500, 990, 100_000):
-        (model / "model.json").write_text('{"format": "pmcnet-model", "a": ' + "[" * depth + "]" * depth + "}")
+        (model / "model.json").write_text(
+            '{"format": "pmcnet-model", "a": ' + "[" * depth + "]" * depth + "}"
+        )
         refused(model, "nested too deeply|version None|cannot be read")
 
 
@@ -189,7 +193,9 @@ def test_record_that_cannot_be_is_refused(model, place, value, says):
     refused(model, says)
 
 
-@pytest.mark.parametrize("key", ["kind", "settings", "layout", "likelihood", "encoder", "fitted", "classes", "tensors"])
+@pytest.mark.parametrize(
+    "key", ["kind", "settings", "layout", "likelihood", "encoder", "fitted", "classes", "tensors"]
+)
 def test_missing_key_is_named(model, key):
     record = record_of(model)
     del record[key]

@@ -37,10 +37,18 @@ TABLES = {
     "x of 1e-12 and of 1e12": (X * [1e-12, 1e12], 1e-12 * Y, CLASS),
     "x and y on an offset": (X + 1e12, 1e-12 * Y + 1e12, CLASS),
     "an outlier of 1e200": (replaced(1e200), np.where(np.arange(24) == 0, 1e90, Y), CLASS),
-    "half precision at its end": (replaced(65504).astype(np.float16), (20000 * Y).astype(np.float16), CLASS),
+    "half precision at its end": (
+        replaced(65504).astype(np.float16),
+        (20000 * Y).astype(np.float16),
+        CLASS,
+    ),
     "denormals": (X * 20 * TINY, Y * 1e-90, CLASS),
     "a denormal column": (np.column_stack([X[:, 0], TINY * CLASS]), Y, CLASS),
-    "denormals of half precision": ((1e-7 * X).astype(np.float16), (1e-7 * Y).astype(np.float16), CLASS),
+    "denormals of half precision": (
+        (1e-7 * X).astype(np.float16),
+        (1e-7 * Y).astype(np.float16),
+        CLASS,
+    ),
     "the ends of integers": (
         np.clip(100 * X, -128, 127).astype(np.int8),
         np.where(CLASS, np.iinfo(np.int64).max, np.iinfo(np.int64).min),
@@ -205,10 +213,17 @@ def test_rates_that_diverge(method, rate):
     options = {"learning_rate": rate} | ({"next_learning_rate": rate} if method == "sae" else {})
     for kind, y in ((PMCNetRegressor, Y), (PMCNetClassifier, CLASS)):
         for activation in ("tanh", "relu"):
-            finite_or_refused(estimator(kind, method, options, activation=activation), X, y, expected=DivergedError)
+            finite_or_refused(
+                estimator(kind, method, options, activation=activation),
+                X,
+                y,
+                expected=DivergedError,
+            )
 
 
-@pytest.mark.parametrize(("method", "rate"), [("sgld", 1.0), ("adam-map", 1e3), ("pmcnet", 1e3), ("bbp", 1e3)])
+@pytest.mark.parametrize(
+    ("method", "rate"), [("sgld", 1.0), ("adam-map", 1e3), ("pmcnet", 1e3), ("bbp", 1e3)]
+)
 def test_divergence_names_the_rate(method, rate):
     with pytest.raises(DivergedError, match=r"diverged.*Use a smaller learning_rate"):
         estimator(PMCNetRegressor, method, {"learning_rate": rate}).fit(X, Y)
@@ -216,7 +231,9 @@ def test_divergence_names_the_rate(method, rate):
 
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "annealed"])
 def test_rates_that_no_network_survives_are_refused(method):
-    with pytest.raises(InputError, match=r"learning_rate must be positive and at most 1e\+06; got 1e\+38"):
+    with pytest.raises(
+        InputError, match=r"learning_rate must be positive and at most 1e\+06; got 1e\+38"
+    ):
         estimator(PMCNetRegressor, method, {"learning_rate": 1e38}).fit(X, Y)
 
 
@@ -255,7 +272,9 @@ def test_extreme_noise(noise, method):
 
 @pytest.mark.parametrize("noise", [1e-300, 1e-12, 1e12, 1e300])
 def test_noise_in_other_units_than_y_is_refused(noise):
-    with pytest.raises(InputError, match=r"noise must lie between 1e-08 and 1e\+08 times.*Give it in units of y"):
+    with pytest.raises(
+        InputError, match=r"noise must lie between 1e-08 and 1e\+08 times.*Give it in units of y"
+    ):
         estimator(PMCNetRegressor, "annealed", noise=noise).fit(X, Y)
 
 

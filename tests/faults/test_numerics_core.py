@@ -36,17 +36,32 @@ def rows(dtype, scale=1.0):
     return (scale * x).to(dtype), (x[:, 0] - x[:, 1]).to(dtype)
 
 
-def target(likelihood, dtype=torch.float64, *, scale=1.0, sigma=1.0, activation="relu", hidden=(3,), weight=None):
+def target(
+    likelihood,
+    dtype=torch.float64,
+    *,
+    scale=1.0,
+    sigma=1.0,
+    activation="relu",
+    hidden=(3,),
+    weight=None,
+):
     x, y = rows(dtype, scale)
     if likelihood.task == "classification":
-        y = (y > 0.5).to(dtype) + (y > -0.5).to(dtype) if likelihood.n_outputs > 1 else (y > 0).to(dtype)
+        y = (
+            (y > 0.5).to(dtype) + (y > -0.5).to(dtype)
+            if likelihood.n_outputs > 1
+            else (y > 0).to(dtype)
+        )
     network = MLP((2, *hidden, likelihood.n_outputs), activation)
     return BayesianTarget(network, likelihood, x, y, prior=GaussianPrior(sigma), weight=weight)
 
 
 def posterior(given, theta, log_weight=None):
     log_weight = torch.zeros(len(theta), dtype=torch.float64) if log_weight is None else log_weight
-    return ParticlePosterior(given.network, given.likelihood, ais.WeightedSamples(theta, log_weight))
+    return ParticlePosterior(
+        given.network, given.likelihood, ais.WeightedSamples(theta, log_weight)
+    )
 
 
 def check(found: ParticlePosterior, x, y):
@@ -59,11 +74,19 @@ def check(found: ParticlePosterior, x, y):
     assert not math.isnan(found.log_evidence_error)
 
 
-LIKELIHOODS = [Bernoulli(), Categorical(3), Gaussian(0.1), LearnedGaussian(), GeneralisedGaussian(0.1, 0.7)]
+LIKELIHOODS = [
+    Bernoulli(),
+    Categorical(3),
+    Gaussian(0.1),
+    LearnedGaussian(),
+    GeneralisedGaussian(0.1, 0.7),
+]
 SCALES = [(1e-30, 1.0), (1e12, 1.0), (1e18, 1.0), (1.0, 1e-6), (1.0, 1e6)]
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=lambda likelihood: type(likelihood).__name__)
+@pytest.mark.parametrize(
+    "likelihood", LIKELIHOODS, ids=lambda likelihood: type(likelihood).__name__
+)
 @pytest.mark.parametrize(("scale", "sigma"), SCALES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_samplers_on_networks_are_finite(likelihood, scale, sigma, dtype):
@@ -91,7 +114,9 @@ def test_samplers_on_networks_are_finite(likelihood, scale, sigma, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e18])
 def test_training_is_finite_or_says_that_it_diverged(scale, dtype, name):
-    settings = {"n_epochs": 3} | ({"n_next_epochs": 1, "n_members": 2, "n_chains": 2} if name == "sae" else {})
+    settings = {"n_epochs": 3} | (
+        {"n_next_epochs": 1, "n_members": 2, "n_chains": 2} if name == "sae" else {}
+    )
     for likelihood in (LearnedGaussian(), Categorical(3)):
         given = target(likelihood, dtype, scale=scale)
         try:
@@ -140,7 +165,10 @@ def test_rows_on_which_networks_overflow_are_refused_by_number(likelihood):
     if likelihood.task == "regression":
         asked.append(lambda x: found.quantiles(x, [0.5]))
     for ask in asked:
-        with pytest.raises(InputError, match=r"overflow float32 on .* of 12 rows, first on row 6: .*Correct or drop"):
+        with pytest.raises(
+            InputError,
+            match=r"overflow float32 on .* of 12 rows, first on row 6: .*Correct or drop",
+        ):
             ask(x)
 
 
@@ -158,7 +186,9 @@ def test_row_that_does_not_count_adds_nothing_even_if_impossible():
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [1e2, 1e10, 1e37])
 def test_huge_logits(size, dtype):
-    logits = size * torch.tensor([[[1.0, -1.0, 0.5], [-1.0, 1.0, 1.0], [0.0, -1.0, -1.0]]], dtype=dtype)
+    logits = size * torch.tensor(
+        [[[1.0, -1.0, 0.5], [-1.0, 1.0, 1.0], [0.0, -1.0, -1.0]]], dtype=dtype
+    )
     label = torch.tensor([1, 0, 2])
     for likelihood, output, y in (
         (Categorical(3), logits, label.to(dtype)),
@@ -202,7 +232,10 @@ def test_quantiles_of_narrow_components_far_apart(size, dtype):
     ]
     assert found == sorted(found)
     for level, q in zip(levels, found, strict=True):
-        below = stats.norm.cdf((q - mean[:, 0].double()) / deviation[:, 0].double()) @ weight.double().numpy()
+        below = (
+            stats.norm.cdf((q - mean[:, 0].double()) / deviation[:, 0].double())
+            @ weight.double().numpy()
+        )
         assert below == pytest.approx(level, rel=0.05)
 
 
@@ -210,7 +243,10 @@ def test_quantiles_of_narrow_components_far_apart(size, dtype):
 def test_proposals_that_single_precision_has_no_number_for_are_refused(sigma):
     loc = torch.zeros(3, 2)
     for algorithm in ais.VARIANTS.values():
-        with pytest.raises(InputError, match=r"sigma must be a positive finite standard deviation, in torch.float32"):
+        with pytest.raises(
+            InputError,
+            match=r"sigma must be a positive finite standard deviation, in torch.float32",
+        ):
             algorithm.init(loc, sigma=sigma, seed=0)
 
 
@@ -220,7 +256,13 @@ def test_targets_of_any_width_are_finite(curvature, dtype):
     wide = ais.FunctionTarget(lambda x: -0.5 * curvature * x.double().square().sum(-1), 2)
     for name in ("pmcnet", "pmcnet-light", "sl-pmc"):
         algorithm = replace(ais.VARIANTS[name], n_draws=8)
-        result = ais.run(algorithm, wide, algorithm.init(torch.ones(3, 2, dtype=dtype), seed=0), n_steps=3, keep="all")
+        result = ais.run(
+            algorithm,
+            wide,
+            algorithm.init(torch.ones(3, 2, dtype=dtype), seed=0),
+            n_steps=3,
+            keep="all",
+        )
         assert result.samples.theta.isfinite().all()
         assert result.samples.log_weight.isfinite().all()
         assert not any(math.isnan(value) for record in result.history for value in record)
@@ -228,7 +270,9 @@ def test_targets_of_any_width_are_finite(curvature, dtype):
 
 def test_prior_whose_networks_overflow_is_refused_with_a_remedy():
     with pytest.raises(TargetError, match="use a narrower prior or scale the data"):
-        ais.AnnealedPMC(n_particles=8).run(target(Categorical(3), torch.float32, sigma=1e20), seed=0)
+        ais.AnnealedPMC(n_particles=8).run(
+            target(Categorical(3), torch.float32, sigma=1e20), seed=0
+        )
     with pytest.raises(DegenerateWeightsError, match="a prior that gives the data a chance"):
         ais.AnnealedPMC(n_particles=8).run(target(Gaussian(0.1), torch.float32, sigma=1e12), seed=0)
 
@@ -243,7 +287,8 @@ def test_annealing_without_moves_has_no_acceptance_to_tell():
 @pytest.mark.parametrize("scale", [1e-300, 1e200, math.inf, math.nan])
 def test_noise_whose_square_is_no_number_is_refused(make, scale):
     with pytest.raises(
-        InputError, match=r"must be a positive finite number from 1e-100 to 1e\+100.*Scale the response"
+        InputError,
+        match=r"must be a positive finite number from 1e-100 to 1e\+100.*Scale the response",
     ):
         make(scale)
 
@@ -268,7 +313,9 @@ def test_prior_that_diverges_is_the_worst():
             raise DivergedError("the fit diverged.")
         return posterior(given, tried.prior.sigma * torch.ones(1, given.dim, dtype=torch.float64))
 
-    found = validation_prior(given, fit, (given.x, given.y), progress=lambda sigma, loss: seen.append((sigma, loss)))
+    found = validation_prior(
+        given, fit, (given.x, given.y), progress=lambda sigma, loss: seen.append((sigma, loss))
+    )
     assert found.best >= 0.5
     assert math.isfinite(found.loss)
     assert all((loss == math.inf) == (sigma < 0.5) for sigma, loss in seen)

@@ -25,7 +25,16 @@ def run(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["model", "history.jsonl", "checkpoint", "report.html", "report.json", "metrics.json", "predictions.csv"]
+    "name",
+    [
+        "model",
+        "history.jsonl",
+        "checkpoint",
+        "report.html",
+        "report.json",
+        "metrics.json",
+        "predictions.csv",
+    ],
 )
 def test_run_with_a_link_out_of_it_is_not_opened(run, tmp_path, name):
     RunFolder.open(run)
@@ -75,7 +84,9 @@ def test_line_that_is_no_step_is_named(tmp_path, line):
 
 @pytest.mark.parametrize("value", [None, 0, -1, "x"])
 def test_step_that_the_next_cannot_be_pooled_with_is_named(tmp_path, value):
-    (tmp_path / "a").write_text(json.dumps(dict.fromkeys(StepRecord._fields, 1) | {"pooled_ess": value}))
+    (tmp_path / "a").write_text(
+        json.dumps(dict.fromkeys(StepRecord._fields, 1) | {"pooled_ess": value})
+    )
     with pytest.raises(InputError, match="is no step of a run that can go on"):
         _lines(tmp_path / "a")
 
@@ -114,7 +125,10 @@ def test_config_that_cannot_be_is_refused_in_a_line(tmp_path, text, says):
     (tmp_path / "c.toml").write_text(text)
     start = time.process_time()
     with pytest.raises(InputError, match=says) as caught:
-        RunSettings.of({"data": "w"} | {k: v for k, v in read_config(tmp_path / "c.toml").items() if k != "provenance"})
+        RunSettings.of(
+            {"data": "w"}
+            | {k: v for k, v in read_config(tmp_path / "c.toml").items() if k != "provenance"}
+        )
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 1000
     assert time.process_time() - start < 5

@@ -12,8 +12,13 @@ from faults.soaked import ACTIVITIES, METHODS, soaked
 MIB = 1 << 20
 
 
-def steady(n_rounds=50, *, memory=lambda i: 500 * MIB, descriptors=lambda i: 7, threads=lambda i: 2):
-    return [Sample(i, 5.0 * (i + 1), int(memory(i)), descriptors(i), threads(i)) for i in range(n_rounds)]
+def steady(
+    n_rounds=50, *, memory=lambda i: 500 * MIB, descriptors=lambda i: 7, threads=lambda i: 2
+):
+    return [
+        Sample(i, 5.0 * (i + 1), int(memory(i)), descriptors(i), threads(i))
+        for i in range(n_rounds)
+    ]
 
 
 def test_rounds_leave_no_descriptor_and_no_thread(monkeypatch):
@@ -34,7 +39,12 @@ def test_soak_ends_with_its_time_and_has_one_round_at_least():
 
 
 def test_round_has_every_activity():
-    assert {activity.__name__ for activity in ACTIVITIES} >= {"regressors", "classifiers", "samplers", "runs"}
+    assert {activity.__name__ for activity in ACTIVITIES} >= {
+        "regressors",
+        "classifiers",
+        "samplers",
+        "runs",
+    }
 
 
 def test_sample_counts_open_files_and_bytes(tmp_path):
@@ -77,7 +87,9 @@ def test_growth_is_said(changes, told):
 def test_leak_is_found():
     kept, samples = [], []
     for i in range(40):
-        kept.append(mmap.mmap(-1, 8 * MIB))  # from the system, not from what the process has left over
+        kept.append(
+            mmap.mmap(-1, 8 * MIB)
+        )  # from the system, not from what the process has left over
         kept[-1].write(b"x" * (8 * MIB))
         samples.append(sampled(i, 0.0)._replace(seconds=5.0 * (i + 1)))
     assert any("memory grows" in complaint for complaint in judged(samples).complaints)

@@ -28,7 +28,14 @@ OPTIONS = {
     **dict.fromkeys(NAMES, ("n_epochs=6",)),
     **dict.fromkeys(("pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     "annealed": ("n_particles=24",),
-    "hmc": ("n_chains=2", "n_warmup=3", "n_draws=3", "max_leapfrog=3", "n_epochs=6", "walk_epochs=4"),
+    "hmc": (
+        "n_chains=2",
+        "n_warmup=3",
+        "n_draws=3",
+        "max_leapfrog=3",
+        "n_epochs=6",
+        "walk_epochs=4",
+    ),
     "sae": ("n_epochs=3", "n_members=3", "n_next_epochs=2", "n_chains=2"),
 }
 SAMPLED = ("annealed", "hmc", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc")
@@ -79,7 +86,11 @@ def assert_same(ours: Path, theirs: Path) -> None:
     histories = [[json.loads(line) for line in lines] for lines in texts]
     for one, other in zip(*histories, strict=True):
         assert one.keys() == other.keys()
-        assert all(one[key] == other[key] for key in one if not key.startswith("seconds") and key != "memory")
+        assert all(
+            one[key] == other[key]
+            for key in one
+            if not key.startswith("seconds") and key != "memory"
+        )
 
 
 def after(monkeypatch, name, n, act):
@@ -105,7 +116,9 @@ def press(number):
 
 
 @pytest.mark.parametrize("method", NAMES)
-def test_every_method_is_stopped_after_a_step_and_resumed(method, table, whole, tmp_path, monkeypatch):
+def test_every_method_is_stopped_after_a_step_and_resumed(
+    method, table, whole, tmp_path, monkeypatch
+):
     number = signal.SIGTERM if method in ("bbp", "pmcnet") else signal.SIGINT
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
@@ -162,7 +175,9 @@ def test_start_is_not_trained_again_once_sampling_has_begun(table, whole, tmp_pa
     with monkeypatch.context() as patch:
         after(patch, "stepped", 2, press(signal.SIGINT))
         invoke(*fit(table, "pmcnet", out))
-    monkeypatch.setattr(RunCompanion, "epoch", lambda self, done, total: pytest.fail("it was trained again"))
+    monkeypatch.setattr(
+        RunCompanion, "epoch", lambda self, done, total: pytest.fail("it was trained again")
+    )
     done("resume", out)
     assert_same(out, whole("pmcnet"))
 
@@ -186,7 +201,9 @@ def test_second_signal_leaves_the_last_checkpoint(table, whole, tmp_path, monkey
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("method", ["annealed", "sgld", "pmcnet-light"])
 @pytest.mark.parametrize("damage", ["missing", "torn"])
-def test_run_goes_on_from_the_checkpoint_before(method, damage, table, whole, tmp_path, monkeypatch):
+def test_run_goes_on_from_the_checkpoint_before(
+    method, damage, table, whole, tmp_path, monkeypatch
+):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         after(patch, observed(method), 3, press(signal.SIGINT))
@@ -227,7 +244,9 @@ def test_run_killed_while_its_history_is_cut_is_resumed(table, whole, tmp_path, 
         ("n_kept = 100", "n_kept = 9", "method_"),
     ],
 )
-def test_run_with_other_settings_is_refused_and_unchanged(old, new, name, table, tmp_path, monkeypatch):
+def test_run_with_other_settings_is_refused_and_unchanged(
+    old, new, name, table, tmp_path, monkeypatch
+):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
         after(patch, "trained", 3, press(signal.SIGINT))
@@ -237,7 +256,9 @@ def test_run_with_other_settings_is_refused_and_unchanged(old, new, name, table,
     (out / "config.toml").write_text(text.replace(old, new, 1))
     before = {path: (out / path).read_bytes() for path in files(out) if (out / path).is_file()}
     refused("resume", out, says=("belongs to another run", f"begun with another {name}"))
-    assert {path: (out / path).read_bytes() for path in files(out) if (out / path).is_file()} == before
+    assert {
+        path: (out / path).read_bytes() for path in files(out) if (out / path).is_file()
+    } == before
 
 
 def test_run_that_another_process_works_on_is_refused_and_unchanged(table, tmp_path, monkeypatch):
@@ -268,7 +289,9 @@ def failed(result, *says: str) -> None:
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EIO])
 @pytest.mark.parametrize("method", ["annealed", "psgld"])
-def test_disk_that_takes_no_more_leaves_a_run_to_go_on_with(number, method, table, whole, tmp_path, monkeypatch):
+def test_disk_that_takes_no_more_leaves_a_run_to_go_on_with(
+    number, method, table, whole, tmp_path, monkeypatch
+):
     def fill(companion):
         def full(place):
             raise OSError(number, os.strerror(number))
@@ -326,7 +349,10 @@ def test_files_beyond_the_limit_end_the_run(table, tmp_path):
     environment = {**os.environ, VARIABLE: "0", "OMP_NUM_THREADS": "1"}
     result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120)
     assert result.returncode == 1, result.stderr
-    assert "(File too large), so the run has stopped. Make room there" in result.stderr.splitlines()[-1]
+    assert (
+        "(File too large), so the run has stopped. Make room there"
+        in result.stderr.splitlines()[-1]
+    )
     assert not list(out.rglob(".*"))
     done("resume", out)
 

@@ -3,11 +3,10 @@
     OMP_NUM_THREADS=1 python tests/golden/record.py            # compare with tests/golden/record.json
     OMP_NUM_THREADS=1 python tests/golden/record.py --write    # store
 
-Every method of the registry on small problems with fixed seeds, a few options, the samplers on known targets, a run
-that is interrupted and resumed, and a run of two processes. Bits depend on the processor and on the version of torch,
-so the record is compared on the machine that wrote it; to compare two versions of the code, write it with the one and
-check it with the other.
-"""
+Every method of the registry on small problems with fixed seeds, a few options, the samplers on
+known targets, a run that is interrupted and resumed, and a run of two processes. Bits depend on the
+processor and on the version of torch, so the record is compared on the machine that wrote it; to
+compare two versions of the code, write it with the one and check it with the other."""
 
 import argparse
 import hashlib
@@ -35,7 +34,14 @@ Hashes = dict[str, str]
 PMC = {"n_proposals": 8, "n_draws": 20, "n_steps": 4, "n_epochs": 5}
 OPTIONS: dict[str, dict[str, Any]] = {
     "annealed": {"n_particles": 32},
-    "hmc": {"n_chains": 4, "n_warmup": 8, "n_draws": 8, "max_leapfrog": 16, "n_epochs": 5, "walk_epochs": 4},
+    "hmc": {
+        "n_chains": 4,
+        "n_warmup": 8,
+        "n_draws": 8,
+        "max_leapfrog": 16,
+        "n_epochs": 5,
+        "walk_epochs": 4,
+    },
     **dict.fromkeys(("pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     **{key: {"n_epochs": 12} for key in ("adam-mle", "adam-map", "bbp", "mc-dropout")},
     "ensemble": {"n_epochs": 12, "n_members": 3},
@@ -48,10 +54,20 @@ OPTIONS: dict[str, dict[str, Any]] = {
 VARIED: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
     ("annealed evidence", "annealed", {}, {"prior_std": "evidence"}),
     ("annealed validation", "annealed", {}, {"prior_std": "validation"}),
-    ("annealed moves", "annealed", {"n_moves": "auto", "max_moves": 2}, {"prior": "layer", "feature_scaling": "none"}),
+    (
+        "annealed moves",
+        "annealed",
+        {"n_moves": "auto", "max_moves": 2},
+        {"prior": "layer", "feature_scaling": "none"},
+    ),
     ("pmcnet validation", "pmcnet", {}, {"prior_std": "validation"}),
     ("pmcnet all draws", "pmcnet", {"keep": "mixture"}, {}),
-    ("light equal", "pmcnet-light", {"weights": "equal", "start": "jitter"}, {"activation": "relu"}),
+    (
+        "light equal",
+        "pmcnet-light",
+        {"weights": "equal", "start": "jitter"},
+        {"activation": "relu"},
+    ),
     ("hmc validation", "hmc", {"walk_epochs": 0}, {"prior_std": "validation"}),
     ("ensemble validation", "ensemble", {}, {"prior_std": "validation", "prior": "laplace"}),
     ("sghmc kronecker", "sghmc", {"metric": "kronecker"}, {}),
@@ -63,7 +79,9 @@ def hashed(*arrays: Any) -> str:
     """SHA-256 of arrays, their shapes and types; the first 16 digits."""
     digest = hashlib.sha256()
     for array in arrays:
-        value = np.ascontiguousarray(array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else array)
+        value = np.ascontiguousarray(
+            array.detach().cpu().numpy() if isinstance(array, torch.Tensor) else array
+        )
         digest.update(f"{value.dtype}{value.shape}".encode() + value.tobytes())
     return digest.hexdigest()[:16]
 
@@ -84,16 +102,34 @@ def fitted(task: str, method: str, options: dict[str, Any], **settings: Any) -> 
     """Hashes of one estimator."""
     x, y = rows(task)
     kind = PMCNetRegressor if task == "regression" else PMCNetClassifier
-    common = {"hidden_layer_sizes": (4,), "prior_std": 1.0, "random_state": 3, "device": "cpu", "budget": "10s"}
+    common = {
+        "hidden_layer_sizes": (4,),
+        "prior_std": 1.0,
+        "random_state": 3,
+        "device": "cpu",
+        "budget": "10s",
+    }
     model = kind(method=method, method_options=options, **(common | settings)).fit(x, y)
     if task == "regression":
         mean, std = model.predict(x, return_std=True)
-        shown = [mean, std, model.predict_interval(x), model.predict_draws(x, 5, 1), model.sample_y(x, 3, 1)]
+        shown = [
+            mean,
+            std,
+            model.predict_interval(x),
+            model.predict_draws(x, 5, 1),
+            model.sample_y(x, 3, 1),
+        ]
         shown.append(model.log_predictive(x, y))
     else:
         shown = [model.predict_proba(x), model.predict_draws(x, 5, 1)]
     posterior = model.posterior_
-    numbers = [posterior.ess, posterior.khat, posterior.log_evidence, posterior.log_evidence_error, model.prior_std_]
+    numbers = [
+        posterior.ess,
+        posterior.khat,
+        posterior.log_evidence,
+        posterior.log_evidence_error,
+        model.prior_std_,
+    ]
     return {
         "draws": hashed(posterior.theta),
         "weights": hashed(posterior.log_weight),
@@ -108,7 +144,11 @@ def history_numbers(history: list[dict[str, Any]]) -> list[float]:
     """The numbers of a history that do not depend on the clock, smallest first within a line."""
     lines = []
     for line in history:
-        kept = [v for k, v in line.items() if not k.startswith("seconds") and k != "memory" and v is not None]
+        kept = [
+            v
+            for k, v in line.items()
+            if not k.startswith("seconds") and k != "memory" and v is not None
+        ]
         lines.extend(sorted(float(v) for v in kept))
     return lines
 
@@ -121,14 +161,22 @@ def estimators() -> Iterator[tuple[str, Callable[[], Hashes]]]:
     for name, method, more, settings in VARIED:
         options = OPTIONS[method] | more
         for task in ("classes", "regression"):
-            yield f"{name}, {task}", lambda t=task, m=method, o=options, s=settings: fitted(t, m, o, **s)
+            yield (
+                f"{name}, {task}",
+                lambda t=task, m=method, o=options, s=settings: fitted(t, m, o, **s),
+            )
 
 
 def variant(name: str) -> Hashes:
     """A variant of the paper on the five-mode target."""
     loc = 4 * torch.rand(12, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 2
     algorithm = ais.VARIANTS[name]
-    result = ais.run(algorithm, ais.analytic.five_modes().target, algorithm.init(loc, sigma=5.0, seed=1), n_steps=5)
+    result = ais.run(
+        algorithm,
+        ais.analytic.five_modes().target,
+        algorithm.init(loc, sigma=5.0, seed=1),
+        n_steps=5,
+    )
     return {"draws": hashed(result.samples.theta), "weights": hashed(result.samples.log_weight)}
 
 
@@ -148,10 +196,30 @@ def samplers() -> Iterator[tuple[str, Callable[[], Hashes]]]:
     yield "annealed, banana", annealed
 
 
-FIT = ["-m", "pmcnet", "fit", "wine", "--hidden", "3", "--prior-std", "1", "--device", "cpu", "--passes", "10"]
+FIT = [
+    "-m",
+    "pmcnet",
+    "fit",
+    "wine",
+    "--hidden",
+    "3",
+    "--prior-std",
+    "1",
+    "--device",
+    "cpu",
+    "--passes",
+    "10",
+]
 RUNS = {
     "annealed": ("n_particles=48",),
-    "hmc": ("n_chains=4", "n_warmup=20", "n_draws=20", "max_leapfrog=20", "n_epochs=30", "walk_epochs=10"),
+    "hmc": (
+        "n_chains=4",
+        "n_warmup=20",
+        "n_draws=20",
+        "max_leapfrog=20",
+        "n_epochs=30",
+        "walk_epochs=10",
+    ),
     "pmcnet": ("n_proposals=8", "n_draws=20", "n_epochs=20", "n_steps=25"),
     "bbp": ("n_epochs=150",),
 }
@@ -160,14 +228,24 @@ QUIET: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVN
 
 
 def command(method: str) -> list[str]:
-    return [*FIT, "--method", method, *(word for text in RUNS[method] for word in ("--option", text)), "--out", "run"]
+    return [
+        *FIT,
+        "--method",
+        method,
+        *(word for text in RUNS[method] for word in ("--option", text)),
+        "--out",
+        "run",
+    ]
 
 
 def run_hashes(folder: Path) -> Hashes:
     """Of a finished run's model and predictions."""
     tensors = load_file(folder / "run" / "model" / "tensors.safetensors")
     text = (folder / "run" / "predictions.csv").read_bytes()
-    return {**{n: hashed(t) for n, t in sorted(tensors.items())}, "csv": hashlib.sha256(text).hexdigest()[:16]}
+    return {
+        **{n: hashed(t) for n, t in sorted(tensors.items())},
+        "csv": hashlib.sha256(text).hexdigest()[:16],
+    }
 
 
 def alone(method: str, *, interrupted: bool) -> Hashes:
@@ -175,7 +253,9 @@ def alone(method: str, *, interrupted: bool) -> Hashes:
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PMCNET_CHECKPOINT_SECONDS": "0"}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        job = subprocess.Popen([sys.executable, *command(method)], cwd=folder, env=environment, **QUIET)
+        job = subprocess.Popen(
+            [sys.executable, *command(method)], cwd=folder, env=environment, **QUIET
+        )
         checkpoint = folder / "run" / "checkpoint" / "previous.safetensors"
         while interrupted and job.poll() is None:
             if checkpoint.is_file():
@@ -184,7 +264,9 @@ def alone(method: str, *, interrupted: bool) -> Hashes:
             time.sleep(0.005)
         job.wait()
         if interrupted:
-            assert job.returncode == -signal.SIGKILL, f"{method} ended before it could be interrupted"
+            assert job.returncode == -signal.SIGKILL, (
+                f"{method} ended before it could be interrupted"
+            )
             subprocess.run(
                 [sys.executable, "-m", "pmcnet", "resume", "run"],
                 cwd=folder,
@@ -198,9 +280,17 @@ def alone(method: str, *, interrupted: bool) -> Hashes:
 def shared(method: str) -> Hashes:
     """Two processes."""
     with tempfile.TemporaryDirectory() as name:
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+        torchrun = [
+            sys.executable,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node=2",
+        ]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
-        subprocess.run([*torchrun, *command(method)], cwd=name, env=environment, check=True, **QUIET)
+        subprocess.run(
+            [*torchrun, *command(method)], cwd=name, env=environment, check=True, **QUIET
+        )
         return run_hashes(Path(name))
 
 
@@ -241,8 +331,15 @@ def main() -> int:
         given.file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
         print(f"{len(found)} cases written to {given.file}")  # noqa: T201
         return 0
-    known = {name: hashes for name, hashes in json.loads(given.file.read_text()).items() if given.only in name}
-    parts = {name: known.get(name, {}).keys() | found.get(name, {}).keys() for name in known.keys() | found.keys()}
+    known = {
+        name: hashes
+        for name, hashes in json.loads(given.file.read_text()).items()
+        if given.only in name
+    }
+    parts = {
+        name: known.get(name, {}).keys() | found.get(name, {}).keys()
+        for name in known.keys() | found.keys()
+    }
     differing = {
         name: sorted(k for k in keys if known.get(name, {}).get(k) != found.get(name, {}).get(k))
         for name, keys in sorted(parts.items())

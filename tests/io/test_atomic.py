@@ -35,7 +35,9 @@ def test_failure_leaves_the_file_before_and_no_part(tmp_path, monkeypatch, faili
 def test_content_is_on_the_disk_before_the_old_file_is_given_up(tmp_path, monkeypatch):
     done, sync, replace = [], os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda place: (done.append("sync"), sync(place))[1])
-    monkeypatch.setattr(os, "replace", lambda one, other: (done.append("replace"), replace(one, other))[1])
+    monkeypatch.setattr(
+        os, "replace", lambda one, other: (done.append("replace"), replace(one, other))[1]
+    )
     write_whole(tmp_path / "a", b"x")
     assert done == ["sync", "replace", "sync"]
 

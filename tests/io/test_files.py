@@ -95,7 +95,9 @@ def test_folder_may_itself_be_a_link(tmp_path):
 @given(PLAIN)
 def test_json_comes_back(value):
     assert parse_json(json.dumps(value)) == value
-    assert parse_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")) == value
+    assert (
+        parse_json(json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")) == value
+    )
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='[]{}",:0123456789eE+-. ntrufals\\', max_size=60))

@@ -38,7 +38,11 @@ def test_every_type_comes_back(dtype):
 
 def test_tensors_lie_in_memory_as_others_do():
     """Where they did not, a run that went on from a checkpoint had other last bits on some processors."""
-    content = bytearray(save({"a": torch.ones(3, dtype=torch.uint8), "b": torch.ones(5), "c": torch.ones(7).double()}))
+    content = bytearray(
+        save(
+            {"a": torch.ones(3, dtype=torch.uint8), "b": torch.ones(5), "c": torch.ones(7).double()}
+        )
+    )
     for tensor in parse_tensors(content).tensors.values():
         assert tensor.data_ptr() % 64 == torch.empty(100).data_ptr() % 64 == 0
 
@@ -74,7 +78,10 @@ def test_tensors_that_lie_askew_are_read():
         (file_of({"a": entry("F99")}, 8), "has the type 'F99'; known are F64"),
         (file_of({"a": entry(["F32"])}, 8), "has the type"),
         (file_of({"a": entry(shape=(10**6, 10**6))}, 8), "does not take 8 bytes"),
-        (file_of({"a": entry(shape=(10**6, 10**6), offsets=(0, 4 * 10**12))}, 8), "take 4000000000000 bytes"),
+        (
+            file_of({"a": entry(shape=(10**6, 10**6), offsets=(0, 4 * 10**12))}, 8),
+            "take 4000000000000 bytes",
+        ),
         (file_of({"a": entry(shape=(-1, -2))}, 8), "has the shape"),
         (file_of({"a": entry(shape=(2.0,))}, 8), "has the shape"),
         (file_of({"a": entry(shape=(True, 2))}, 8), "has the shape"),
@@ -116,4 +123,6 @@ def test_accepts_no_more_than_the_library(header, n_bytes):
     if any(0 in tensor.shape for tensor in found.values()):
         return  # the library refuses some files with empty tensors
     known = load(bytes(content))
-    assert {n: (t.dtype, t.shape) for n, t in found.items()} == {n: (t.dtype, t.shape) for n, t in known.items()}
+    assert {n: (t.dtype, t.shape) for n, t in found.items()} == {
+        n: (t.dtype, t.shape) for n, t in known.items()
+    }

@@ -6,17 +6,29 @@ import pytest
 import torch
 
 from pmcnet import ais, rng
-from pmcnet.bnn import MLP, BayesianTarget, Bernoulli, Gaussian, GaussianPrior, LearnedGaussian, ModuleNetwork
+from pmcnet.bnn import (
+    MLP,
+    BayesianTarget,
+    Bernoulli,
+    Gaussian,
+    GaussianPrior,
+    LearnedGaussian,
+    ModuleNetwork,
+)
 from pmcnet.methods import AnnealedMethod
 
 GENERATOR = torch.Generator().manual_seed(0)
 X = torch.randn(30, 4, generator=GENERATOR, dtype=torch.float64)
-Y = X @ torch.tensor([1.0, -2.0, 0.5, 0.0]).double() + 0.3 * torch.randn(30, generator=GENERATOR, dtype=torch.float64)
+Y = X @ torch.tensor([1.0, -2.0, 0.5, 0.0]).double() + 0.3 * torch.randn(
+    30, generator=GENERATOR, dtype=torch.float64
+)
 SIGMA, PRIOR = 0.5, 1.5
 
 
 def linear_target(**settings):
-    return BayesianTarget(MLP((4, 1)), Gaussian(SIGMA), X, Y, prior=GaussianPrior(PRIOR), **settings)
+    return BayesianTarget(
+        MLP((4, 1)), Gaussian(SIGMA), X, Y, prior=GaussianPrior(PRIOR), **settings
+    )
 
 
 def closed_form():
@@ -50,13 +62,18 @@ def test_posterior_carries_the_evidence_and_the_verdict_of_the_run():
 
 def test_starved_network_is_not_trusted():
     sampler = ais.AnnealedPMC(temperatures=ais.FixedTemperatures((0.5, 1.0)), n_moves=0)
-    assert AnnealedMethod(sampler=sampler).fit(linear_target(), seed=0).posterior.verdict.status != "trustworthy"
+    assert (
+        AnnealedMethod(sampler=sampler).fit(linear_target(), seed=0).posterior.verdict.status
+        != "trustworthy"
+    )
 
 
 def test_observers_see_every_temperature():
     seen = []
     sampler = ais.AnnealedPMC(n_particles=100)
-    fit = AnnealedMethod(sampler=sampler).fit(linear_target(), seed=0, observers=[lambda s, r: seen.append(r)])
+    fit = AnnealedMethod(sampler=sampler).fit(
+        linear_target(), seed=0, observers=[lambda s, r: seen.append(r)]
+    )
     assert tuple(seen) == fit.history
 
 
@@ -78,7 +95,9 @@ def test_learned_noise_is_found():
 
 
 def test_population_on_a_gpu_agrees_with_the_host(device):
-    target = BayesianTarget(MLP((4, 3, 1)), LearnedGaussian(), X.to(device), Y.to(device), prior=GaussianPrior(PRIOR))
+    target = BayesianTarget(
+        MLP((4, 3, 1)), LearnedGaussian(), X.to(device), Y.to(device), prior=GaussianPrior(PRIOR)
+    )
     result = ais.AnnealedPMC(n_particles=400).run(target, seed=0)
     host = ais.AnnealedPMC(n_particles=400).run(
         BayesianTarget(MLP((4, 3, 1)), LearnedGaussian(), X, Y, GaussianPrior(PRIOR)), seed=1

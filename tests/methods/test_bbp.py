@@ -40,19 +40,28 @@ def repeated(slopes_of, target, parameters, batch, n=400):
     """The estimate of each slope, and its variance: (2, D) each."""
     q = moments(parameters)
     found = torch.stack(
-        [slopes_of(target, q, batch, 20, stream(1, repeat, 0), batch.n_rows / N) for repeat in range(n)]
+        [
+            slopes_of(target, q, batch, 20, stream(1, repeat, 0), batch.n_rows / N)
+            for repeat in range(n)
+        ]
     )
     return found.mean(0), found.var(0) / n
 
 
 @pytest.mark.parametrize(
-    "prior", [GaussianPrior(0.7), LayerGaussianPrior(0.7), LaplacePrior(0.7), ScaleMixturePrior(0.7)], ids=repr
+    "prior",
+    [GaussianPrior(0.7), LayerGaussianPrior(0.7), LaplacePrior(0.7), ScaleMixturePrior(0.7)],
+    ids=repr,
 )
 @pytest.mark.parametrize(
-    ("network", "likelihood"), [(TWO_LAYERS, LEARNED), (MLP((3, 4, 3, 2), "relu"), Categorical(2))], ids=repr
+    ("network", "likelihood"),
+    [(TWO_LAYERS, LEARNED), (MLP((3, 4, 3, 2), "relu"), Categorical(2))],
+    ids=repr,
 )
 def test_estimators_have_the_same_expectation(prior, network, likelihood):
-    target, parameters = problem(network, likelihood, prior=prior, weight=torch.arange(N).double() / 6)
+    target, parameters = problem(
+        network, likelihood, prior=prior, weight=torch.arange(N).double() / 6
+    )
     batch = target.batch(torch.arange(2, 9))
     local, local_error = repeated(local_slopes, target, parameters, batch)
     drawn, drawn_error = repeated(weight_slopes, target, parameters, batch)
@@ -62,7 +71,9 @@ def test_estimators_have_the_same_expectation(prior, network, likelihood):
 def test_local_estimator_has_less_noise():
     target, parameters = problem(likelihood=Gaussian(0.5))
     batch = target.batch(torch.arange(N))
-    local, drawn = (repeated(f, target, parameters, batch)[1].sum(-1) for f in (local_slopes, weight_slopes))
+    local, drawn = (
+        repeated(f, target, parameters, batch)[1].sum(-1) for f in (local_slopes, weight_slopes)
+    )
     assert (local < 0.5 * drawn).all()
 
 
@@ -70,7 +81,9 @@ def test_drawn_outputs_are_those_of_drawn_networks():
     """Row by row: mean and variance of the output, within the draws' own error."""
     target, parameters = problem(likelihood=Gaussian(0.5))
     n, q = 20000, moments(parameters)
-    pieces = [list(target.network.layout.unflatten(moment).values()) for moment in (q[0], q[1].square())]
+    pieces = [
+        list(target.network.layout.unflatten(moment).values()) for moment in (q[0], q[1].square())
+    ]
     drawn = drawn_outputs(target.network, *pieces, target.x, n, stream(0, 0, 0))[..., 0]  # (S, N)
     theta = q[0] + q[1] * standard_normal([stream(0, 1, 0)], (n, target.dim), like=q)[0]
     expected = target.network(theta, target.x)[..., 0]
@@ -86,14 +99,23 @@ def test_drawn_outputs_are_those_of_drawn_networks():
 @pytest.mark.parametrize("prior", [GaussianPrior(0.7), LayerGaussianPrior(0.7)], ids=repr)
 def test_divergence_from_a_gaussian_prior_is_exact(prior):
     """With rows that do not count the gradient is that of KL(q || p)."""
-    target, parameters = problem(likelihood=Gaussian(0.5), prior=prior, weight=torch.zeros(N).double())
+    target, parameters = problem(
+        likelihood=Gaussian(0.5), prior=prior, weight=torch.zeros(N).double()
+    )
     found = BBP(estimator="local", n_draws=1)._gradient(
         target, parameters, target.batch(torch.arange(3)), stream(0, 0, 0)
     )
     free = parameters.clone().requires_grad_()
     mean, deviation = moments(free)
-    scales = prior.scales(target.network.layout, mean) if isinstance(prior, LayerGaussianPrior) else prior.sigma
-    q, p = distributions.Normal(mean, deviation), distributions.Normal(0.0, scales * torch.ones_like(mean))
+    scales = (
+        prior.scales(target.network.layout, mean)
+        if isinstance(prior, LayerGaussianPrior)
+        else prior.sigma
+    )
+    q, p = (
+        distributions.Normal(mean, deviation),
+        distributions.Normal(0.0, scales * torch.ones_like(mean)),
+    )
     (expected,) = torch.autograd.grad(distributions.kl_divergence(q, p).sum() * 3 / N, free)
     torch.testing.assert_close(found, expected)
 

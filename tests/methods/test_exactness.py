@@ -19,12 +19,21 @@ def linear():
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(N, 3, generator=generator, dtype=torch.float64)
     x[:, 1] += 0.5 * x[:, 0]  # correlated, so that independent coordinates are not the posterior
-    y = x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.3 + SIGMA * torch.randn(N, generator=generator).double()
+    y = (
+        x @ torch.tensor([1.0, -1.0, 0.5]).double()
+        + 0.3
+        + SIGMA * torch.randn(N, generator=generator).double()
+    )
     design = torch.cat([x, torch.ones(N, 1).double()], 1)
     precision = design.mT @ design / SIGMA**2 + torch.eye(4).double() / TAU**2
     mean = torch.linalg.solve(precision, design.mT @ y / SIGMA**2)
     least_squares = torch.linalg.lstsq(design, y[:, None]).solution[:, 0]
-    return BayesianTarget(MLP((3, 1)), Gaussian(SIGMA), x, y, prior=GaussianPrior(TAU)), mean, precision, least_squares
+    return (
+        BayesianTarget(MLP((3, 1)), Gaussian(SIGMA), x, y, prior=GaussianPrior(TAU)),
+        mean,
+        precision,
+        least_squares,
+    )
 
 
 def test_mle_is_least_squares_and_map_is_ridge():
@@ -40,11 +49,20 @@ def test_mle_is_least_squares_and_map_is_ridge():
 def test_bbp_is_the_best_gaussian_with_independent_coordinates(estimator):
     """Mean of the posterior, variances 1 / diag(precision)."""
     target, mean, precision, _ = linear()
-    method = BBP(n_draws=256, estimator=estimator, batch_size=N, n_epochs=4000, learning_rate=0.002, n_kept=20000)
+    method = BBP(
+        n_draws=256,
+        estimator=estimator,
+        batch_size=N,
+        n_epochs=4000,
+        learning_rate=0.002,
+        n_kept=20000,
+    )
     theta = method.fit(target, seed=0).posterior.theta
     expected = 1 / precision.diagonal().sqrt()
     error = expected / 20000**0.5
-    assert ((theta.mean(0) - mean).abs() < 5 * error + 0.03 * expected).all()  # the last steps' noise is a few percent
+    assert (
+        (theta.mean(0) - mean).abs() < 5 * error + 0.03 * expected
+    ).all()  # the last steps' noise is a few percent
     assert torch.allclose(theta.std(0), expected, rtol=0.06)
 
 
@@ -61,7 +79,9 @@ def test_sgld_reaches_the_posterior(preconditioned):
     covariance = torch.linalg.inv(precision)
     expected = covariance.diagonal().sqrt()
     chains_error = expected / 400**0.5
-    bias = 0.12 if preconditioned else 0.03  # of a finite step; pSGLD leaves out the derivative of its scale
+    bias = (
+        0.12 if preconditioned else 0.03
+    )  # of a finite step; pSGLD leaves out the derivative of its scale
     assert ((theta.mean(0) - mean).abs() < 5 * chains_error).all()
     assert ((theta.std(0) / expected - 1).abs() < 5 / (2 * 400) ** 0.5 + bias).all()
 
@@ -85,14 +105,18 @@ def test_anchors_walk_leaves_the_prior_invariant():
     anchor, direction = target.sample_prior(sources, 1)[:, 0], torch.ones(2000, 4).double()
     start = anchor.clone()
     for step in range(1, 31):
-        anchor, direction = method._walked(target, anchor, direction, [stream(1, step, c) for c in range(2000)])
+        anchor, direction = method._walked(
+            target, anchor, direction, [stream(1, step, c) for c in range(2000)]
+        )
     assert (anchor.mean(0).abs() < 5 * TAU / 2000**0.5).all()
     assert ((anchor.std(0) / TAU - 1).abs() < 5 / (2 * 2000) ** 0.5).all()
     assert (torch.corrcoef(torch.stack([start[:, 0], anchor[:, 0]]))[0, 1]).abs() < 0.5
 
 
 def test_dropout_expectation_is_the_deterministic_pass_of_a_linear_network():
-    target = BayesianTarget(MLP((3, 6, 1), "relu"), Gaussian(SIGMA), *(linear()[0].x, linear()[0].y))
+    target = BayesianTarget(
+        MLP((3, 6, 1), "relu"), Gaussian(SIGMA), *(linear()[0].x, linear()[0].y)
+    )
     method = MCDropout(rate=0.3, on_inputs=True)
     linear_target = BayesianTarget(MLP((3, 1)), Gaussian(SIGMA), target.x, target.y)
     theta = torch.randn(1, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
@@ -108,7 +132,9 @@ def test_dropout_score_of_masks_is_that_of_masked_weights():
     x, y = linear()[0].x[:1], linear()[0].y[:1]
     target = BayesianTarget(MLP((3, 5, 1)), Gaussian(SIGMA), x, y)
     method = MCDropout(rate=0.5)
-    theta = torch.randn(1, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    theta = torch.randn(
+        1, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     batch = target.batch(torch.tensor([0]))
     by_row = method._mlp_score(target, target.network, theta, batch, stream(3, 0, 0))
     mask = method.masks(target, 1, stream(3, 0, 0))

@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from pmcnet import ais
-from pmcnet.bnn import MLP, BayesianTarget, Categorical, Gaussian, GaussianPrior, LeNet5, ModuleNetwork
+from pmcnet.bnn import (
+    MLP,
+    BayesianTarget,
+    Categorical,
+    Gaussian,
+    GaussianPrior,
+    LeNet5,
+    ModuleNetwork,
+)
 from pmcnet.errors import DivergedError, InputError
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.energy_precision import MOST_ERROR, decisive
@@ -25,7 +33,11 @@ def linear():
     """A linear network with Gaussian noise and prior: the target, its posterior's mean and standard deviations."""
     source = torch.Generator().manual_seed(0)
     x = torch.randn(N, 3, generator=source, dtype=torch.float64)
-    y = x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.3 + SIGMA * torch.randn(N, generator=source).double()
+    y = (
+        x @ torch.tensor([1.0, -1.0, 0.5]).double()
+        + 0.3
+        + SIGMA * torch.randn(N, generator=source).double()
+    )
     design = torch.cat([x, torch.ones(N, 1).double()], 1)
     covariance = torch.linalg.inv(design.mT @ design / SIGMA**2 + torch.eye(4).double())
     mean = covariance @ design.mT @ y / SIGMA**2
@@ -35,7 +47,9 @@ def linear():
 
 def test_hmc_reaches_the_posterior_of_a_linear_network():
     target, mean, deviation = linear()
-    method = HMCMethod(n_chains=16, sampler=ais.HMCPopulation(n_warmup=60, n_draws=200), start=START)
+    method = HMCMethod(
+        n_chains=16, sampler=ais.HMCPopulation(n_warmup=60, n_draws=200), start=START
+    )
     posterior = method.fit(target, seed=0).posterior
     chains = posterior.result.theta.double()  # (K, P, D)
     for value, expected in ((chains, mean), ((chains - mean).square(), deviation.square())):
@@ -50,7 +64,9 @@ def test_hmc_reaches_the_posterior_of_a_linear_network():
 def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
     """Full batches and small steps; what the steps add is a few percent. The prior is a hundred times as wide."""
     target, mean, deviation = linear()
-    method = SGHMC(n_chains=200, n_cycles=1, metric=metric, step=step, batch_size=N, n_epochs=1500, n_kept=4000)
+    method = SGHMC(
+        n_chains=200, n_cycles=1, metric=metric, step=step, batch_size=N, n_epochs=1500, n_kept=4000
+    )
     theta = method.fit(target, seed=0).posterior.theta
     assert ((theta.mean(0) - mean).abs() < 5 * deviation / 200**0.5).all()
     assert torch.allclose(theta.std(0), deviation, rtol=0.1)
@@ -80,8 +96,12 @@ def test_rows_that_count_several_times_have_the_scales_of_rows_that_are_there_so
     there = replace(target, x=target.x.repeat(9, 1), y=target.y.repeat(9))
     walk = SGHMC(n_cycles=1, exploration=0.0, step=1e-3, batch_size=10)
     start = torch.zeros(50, target.dim).double()
-    scales = [replace(walk, n_epochs=n).walk(rows, start, seed=0).sigma for rows, n in ((counted, 900), (there, 100))]
-    # by squares of the last hundred batches, of which a quarter of the rows at a time shows less; 3 would be wrong
+    scales = [
+        replace(walk, n_epochs=n).walk(rows, start, seed=0).sigma
+        for rows, n in ((counted, 900), (there, 100))
+    ]
+    # by squares of the last hundred batches, of which a quarter of the rows at a time shows less; 3
+    # would be wrong
     torch.testing.assert_close(*scales, rtol=0.3, atol=0.0)
 
 
@@ -90,7 +110,9 @@ def test_rows_that_count_several_times_have_the_scales_of_rows_that_are_there_so
 def test_hmc_predicts_like_nuts(name, variance):
     problem = paper_problem(name, torch.device("cpu"))
     start = Restarts(Adam(objective="map", n_epochs=100, batch_size=32, learning_rate=1e-2))
-    method = HMCMethod(n_chains=16, sampler=ais.HMCPopulation(n_warmup=100, n_draws=150), start=start)
+    method = HMCMethod(
+        n_chains=16, sampler=ais.HMCPopulation(n_warmup=100, n_draws=150), start=start
+    )
     posterior = method.fit(problem.target(variance), seed=0).posterior
     expected = np.array(json.loads(REFERENCE.read_text())["problems"][name]["probability"])
     found = posterior.predict(problem.test[0]).mean.numpy()
@@ -112,7 +134,11 @@ def test_a_state_on_disk_goes_on_bit_for_bit(tmp_path):
     method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=6, n_draws=6), start=START)
     files = []
     whole = method.fit(
-        target, seed=1, observers=[lambda state, _: files.append(ais.save_state(state, tmp_path / f"{state.step}"))]
+        target,
+        seed=1,
+        observers=[
+            lambda state, _: files.append(ais.save_state(state, tmp_path / f"{state.step}"))
+        ],
     ).posterior
     for file in (files[0], files[7]):
         state = ais.load_state(file)
@@ -124,7 +150,9 @@ def test_a_state_on_disk_goes_on_bit_for_bit(tmp_path):
 def test_a_walk_goes_on_bit_for_bit(tmp_path, metric):
     target, _, _ = linear()
     walk = SGHMC(n_cycles=1, exploration=0.0, heating=0.5, metric=metric, batch_size=20, n_epochs=4)
-    method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=2, n_draws=2), start=START, walk=walk)
+    method = HMCMethod(
+        n_chains=4, sampler=ais.HMCPopulation(n_warmup=2, n_draws=2), start=START, walk=walk
+    )
     files = []
 
     def keep(state):
@@ -139,16 +167,34 @@ def test_a_walk_goes_on_bit_for_bit(tmp_path, metric):
 
 @pytest.mark.parametrize(
     ("metric", "exploration", "heating", "n_resting"),
-    [("kronecker", 0.0, 0.0, 4), ("kronecker", 0.0, 0.1, 2), ("kronecker", 0.5, 0.0, 0), ("fisher", 0.0, 0.0, 0)],
+    [
+        ("kronecker", 0.0, 0.0, 4),
+        ("kronecker", 0.0, 0.1, 2),
+        ("kronecker", 0.5, 0.0, 0),
+        ("fisher", 0.0, 0.0, 0),
+    ],
 )
-def test_chains_from_networks_learn_their_directions_before_they_move(metric, exploration, heating, n_resting):
+def test_chains_from_networks_learn_their_directions_before_they_move(
+    metric, exploration, heating, n_resting
+):
     """Over a tenth of the steps, or half of those in which noise grows; draws come after."""
     target, mean, _ = linear()
-    walk = SGHMC(n_cycles=1, exploration=exploration, heating=heating, metric=metric, batch_size=20, n_epochs=40)
+    walk = SGHMC(
+        n_cycles=1,
+        exploration=exploration,
+        heating=heating,
+        metric=metric,
+        batch_size=20,
+        n_epochs=40,
+    )
     walk = replace(walk, n_kept=40)
     seen, start = [], mean.repeat(2, 1)
-    found = walk.walk(target, start, seed=0, observers=[lambda state: seen.append(state.tensors["theta"].clone())])
-    assert [torch.equal(theta, start) for theta in seen] == [epoch < n_resting for epoch in range(40)]
+    found = walk.walk(
+        target, start, seed=0, observers=[lambda state: seen.append(state.tensors["theta"].clone())]
+    )
+    assert [torch.equal(theta, start) for theta in seen] == [
+        epoch < n_resting for epoch in range(40)
+    ]
     assert len(found.draws) == 20 - n_resting // 2
     assert not torch.equal(found.draws[0], start)
     assert torch.equal(found.draws[-1], found.theta)
@@ -166,7 +212,9 @@ def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
     settings = {"n_cycles": 1, "exploration": 0.0, "step": 1e-2, "batch_size": 20, "n_epochs": 400}
     away = []
     for heating in (0.0, 0.99):
-        found = SGHMC(**settings, heating=heating, n_kept=4000).walk(target, mean.repeat(100, 1), seed=0)
+        found = SGHMC(**settings, heating=heating, n_kept=4000).walk(
+            target, mean.repeat(100, 1), seed=0
+        )
         away.append((found.draws - mean).square().mean((1, 2)))
     early, late = slice(0, 4), slice(-4, None)
     assert away[1][early].mean() < 0.3 * away[0][early].mean()
@@ -176,17 +224,29 @@ def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
 def test_steps_grow_with_the_noise_where_they_begin_short():
     """From rest a step is h C g, and noise of deviation sqrt(2 h C T), with the share of h that T allows."""
     target, mean, _ = linear()
-    settings = {"n_cycles": 1, "exploration": 0.0, "last_step": 1.0, "friction": 1.0, "metric": "prior"}
+    settings = {
+        "n_cycles": 1,
+        "exploration": 0.0,
+        "last_step": 1.0,
+        "friction": 1.0,
+        "metric": "prior",
+    }
 
     def velocities(start, cold):
         walk = SGHMC(**settings, heating=0.5, cold_step=cold, step=1e-4, batch_size=N, n_epochs=8)
         seen = []
-        walk.walk(target, start, seed=0, observers=[lambda s: seen.append(s.tensors["velocity"].clone())])
+        walk.walk(
+            target, start, seed=0, observers=[lambda s: seen.append(s.tensors["velocity"].clone())]
+        )
         return torch.stack(seen)  # (8, 3, 4), with no friction left from one to the next
 
     away, at_mean = (mean + 1).repeat(3, 1), mean.repeat(3, 1)
-    torch.testing.assert_close(velocities(away, 0.1)[0], 0.1 * velocities(away, 1.0)[0])  # no noise yet
-    short, long = (velocities(at_mean, cold)[1:].square().mean((1, 2)).sqrt() for cold in (0.1, 1.0))  # noise alone
+    torch.testing.assert_close(
+        velocities(away, 0.1)[0], 0.1 * velocities(away, 1.0)[0]
+    )  # no noise yet
+    short, long = (
+        velocities(at_mean, cold)[1:].square().mean((1, 2)).sqrt() for cold in (0.1, 1.0)
+    )  # noise alone
     share = 0.1 + 0.9 * torch.tensor([0.25, 0.5, 0.75, 1.0, 1.0, 1.0, 1.0]).double()
     torch.testing.assert_close(short / long, share.sqrt(), rtol=0.02, atol=0.0)
     with pytest.raises(InputError, match="cold_step must be above 0 and at most 1; got 0"):
@@ -222,7 +282,10 @@ def test_rounding_is_measured_and_kept_below_a_tenth_of_a_nat():
     error = path.arithmetic.error
     assert not isinstance((path._exact or path.target).network, Rough)
     assert error <= MOST_ERROR
-    assert float((rough.log_likelihood(theta) - images().log_likelihood(theta)).abs().max()) > MOST_ERROR
+    assert (
+        float((rough.log_likelihood(theta) - images().log_likelihood(theta)).abs().max())
+        > MOST_ERROR
+    )
 
 
 class Coarse(Rough):
@@ -299,7 +362,10 @@ def test_deep_networks_are_sampled_from_a_walk():
     walk = SGHMC(n_cycles=1, exploration=0.0, batch_size=20, n_epochs=2)
     sampler = ais.HMCPopulation(n_warmup=2, n_draws=2, max_leapfrog=3)
     fit = HMCMethod(
-        n_chains=2, sampler=sampler, start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)), walk=walk
+        n_chains=2,
+        sampler=sampler,
+        start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)),
+        walk=walk,
     ).fit(target, seed=0)
     assert fit.posterior.theta.shape == (4, target.dim)
     assert [line.warming for line in fit.history] == [True, True, False, False]
@@ -325,7 +391,9 @@ def test_a_walk_that_diverges_is_refused_with_a_remedy():
 def test_chains_are_exported_as_chains():
     pytest.importorskip("arviz_base")
     sampler = ais.HMCPopulation(n_warmup=5, n_draws=6)
-    posterior = HMCMethod(n_chains=3, sampler=sampler, start=START).fit(linear()[0], seed=0).posterior
+    posterior = (
+        HMCMethod(n_chains=3, sampler=sampler, start=START).fit(linear()[0], seed=0).posterior
+    )
     found = posterior.to_arviz()["posterior"]
     assert (found.sizes["chain"], found.sizes["draw"]) == (3, 6)
     bias = posterior.result.theta[..., -1].T
@@ -343,7 +411,9 @@ def test_a_walk_before_corrected_chains_keeps_no_draws():
     seen = []
     walk = SGHMC(n_cycles=1, exploration=0.0, batch_size=20, n_epochs=2)
     sampler = ais.HMCPopulation(n_warmup=2, n_draws=2)
-    HMCMethod(n_chains=2, sampler=sampler, start=START, walk=walk).fit(linear()[0], seed=0, training=[seen.append])
+    HMCMethod(n_chains=2, sampler=sampler, start=START, walk=walk).fit(
+        linear()[0], seed=0, training=[seen.append]
+    )
     assert [len(state.tensors["draws"]) for state in seen] == [0, 0]
 
 
@@ -356,7 +426,9 @@ def test_in_the_metric_of_the_prior_steps_are_as_wide_as_the_prior():
     target, mean, _ = linear()
     wide = replace(target, prior=GaussianPrior(7.0))
     found = SGHMC(n_cycles=1, exploration=0.0, metric="prior", step=1e-9, batch_size=N, n_epochs=1)
-    assert torch.allclose(found.walk(wide, mean[None], seed=0).sigma, torch.full((4,), 7.0).double())
+    assert torch.allclose(
+        found.walk(wide, mean[None], seed=0).sigma, torch.full((4,), 7.0).double()
+    )
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,9 @@ def draws(probability):
 def check_per_draw(value, probability, reference):
     """Each draw's value equals the reference on that draw alone."""
     assert value.shape == probability.shape[:-2]
-    expected = torch.as_tensor(np.array([reference(p) for p in draws(probability)])).reshape(value.shape)
+    expected = torch.as_tensor(np.array([reference(p) for p in draws(probability)])).reshape(
+        value.shape
+    )
     torch.testing.assert_close(value, expected.to(value.dtype))
 
 
@@ -50,7 +52,11 @@ def test_counted_metrics_equal_sklearn(lead, dtype, n_classes, ties):
     probability, label = random_case(lead, n_classes=n_classes, dtype=dtype, ties=ties)
     y = label.numpy()
     classes = range(n_classes)
-    check_per_draw(metrics.accuracy(probability, label), probability, lambda p: sk.accuracy_score(y, p.argmax(-1)))
+    check_per_draw(
+        metrics.accuracy(probability, label),
+        probability,
+        lambda p: sk.accuracy_score(y, p.argmax(-1)),
+    )
     check_per_draw(
         metrics.macro_f1(probability, label),
         probability,
@@ -59,7 +65,9 @@ def test_counted_metrics_equal_sklearn(lead, dtype, n_classes, ties):
     counts = metrics.confusion_matrix(probability, label)
     assert counts.shape == (*lead, n_classes, n_classes)
     assert counts.dtype == torch.int64
-    expected = np.stack([sk.confusion_matrix(y, p.argmax(-1), labels=classes) for p in draws(probability)])
+    expected = np.stack(
+        [sk.confusion_matrix(y, p.argmax(-1), labels=classes) for p in draws(probability)]
+    )
     assert (counts.reshape(expected.shape).numpy() == expected).all()
 
 
@@ -72,7 +80,11 @@ def test_metrics_of_a_class_equal_sklearn_one_versus_rest(lead, dtype, n_classes
 
     def check(metric, score, **options):
         value = metric(probability, label, positive=positive)
-        check_per_draw(value, probability, lambda p: score(y, p.argmax(-1) == positive, zero_division=0, **options))
+        check_per_draw(
+            value,
+            probability,
+            lambda p: score(y, p.argmax(-1) == positive, zero_division=0, **options),
+        )
 
     check(metrics.precision, sk.precision_score)
     check(metrics.recall, sk.recall_score)
@@ -94,7 +106,9 @@ def test_proper_scores_equal_sklearn(lead, dtype, n_classes):
 
     check_per_draw(metrics.nll(probability, label), probability, log_loss)
     truth = np.eye(n_classes)[y]
-    check_per_draw(metrics.brier(probability, label), probability, lambda p: ((p - truth) ** 2).sum(1).mean())
+    check_per_draw(
+        metrics.brier(probability, label), probability, lambda p: ((p - truth) ** 2).sum(1).mean()
+    )
 
 
 def test_brier_of_two_classes_is_twice_that_of_one_column():
@@ -111,10 +125,14 @@ def test_ece_equals_torchmetrics(lead, n_classes, n_bins):
 
     def reference(p):
         p = torch.as_tensor(p)
-        return float(multiclass_calibration_error(p, label, num_classes=n_classes, n_bins=n_bins, norm="l1"))
+        return float(
+            multiclass_calibration_error(p, label, num_classes=n_classes, n_bins=n_bins, norm="l1")
+        )
 
     value = metrics.ece(probability, label, n_bins=n_bins)
-    expected = torch.tensor([reference(p) for p in draws(probability)], dtype=torch.float64).reshape(value.shape)
+    expected = torch.tensor(
+        [reference(p) for p in draws(probability)], dtype=torch.float64
+    ).reshape(value.shape)
     torch.testing.assert_close(value, expected, atol=1e-6, rtol=1e-5)
 
 
@@ -128,7 +146,9 @@ def test_ece_equals_a_loop_over_bins_closed_above(dtype):
     for low in (0.0, 0.25, 0.5, 0.75):
         inside = (confidence > low) & (confidence <= low + 0.25)
         if inside.any():
-            expected += float(inside.sum() / 8 * (confidence[inside].mean() - correct[inside].mean()).abs())
+            expected += float(
+                inside.sum() / 8 * (confidence[inside].mean() - correct[inside].mean()).abs()
+            )
     assert float(metrics.ece(probability, label, n_bins=4)) == pytest.approx(expected)
 
 
@@ -158,7 +178,9 @@ def test_specificity_without_negatives_is_zero():
 def test_macro_f1_counts_only_classes_that_occur():
     probability, label = random_case((3,), n_classes=3)
     padded = torch.cat([probability, torch.zeros_like(probability[..., :2])], -1)
-    torch.testing.assert_close(metrics.macro_f1(padded, label), metrics.macro_f1(probability, label))
+    torch.testing.assert_close(
+        metrics.macro_f1(padded, label), metrics.macro_f1(probability, label)
+    )
 
 
 def test_nll_of_an_impossible_truth_is_infinite():
@@ -167,12 +189,19 @@ def test_nll_of_an_impossible_truth_is_infinite():
     assert value.tolist() == [math.inf, pytest.approx(math.log(2))]
 
 
-@given(seed=st.integers(0, 10_000), n_classes=st.integers(2, 5), n_rows=st.integers(1, 30), ties=st.booleans())
+@given(
+    seed=st.integers(0, 10_000),
+    n_classes=st.integers(2, 5),
+    n_rows=st.integers(1, 30),
+    ties=st.booleans(),
+)
 def test_order_of_rows_changes_nothing(seed, n_classes, n_rows, ties):
     probability, label = random_case((2,), n_rows, n_classes, seed, ties=ties)
     order = torch.randperm(n_rows, generator=torch.Generator().manual_seed(seed))
     for metric in [*PLAIN, *BY_CLASS]:
-        torch.testing.assert_close(metric(probability[:, order], label[order]), metric(probability, label))
+        torch.testing.assert_close(
+            metric(probability[:, order], label[order]), metric(probability, label)
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -181,7 +210,9 @@ def test_dtype_is_that_of_the_probabilities(metric, dtype):
     assert metric(*random_case((2,), dtype=dtype)).dtype == dtype
 
 
-@pytest.mark.parametrize("metric", [*PLAIN, *BY_CLASS, metrics.confusion_matrix, metrics.auc, metrics.auc_weighted])
+@pytest.mark.parametrize(
+    "metric", [*PLAIN, *BY_CLASS, metrics.confusion_matrix, metrics.auc, metrics.auc_weighted]
+)
 def test_no_draws_give_no_values(metric):
     probability, label = random_case((2,))
     assert metric(probability[:0], label).shape[0] == 0

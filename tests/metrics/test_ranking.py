@@ -30,7 +30,9 @@ def random_case(lead=(), n_rows=60, n_classes=2, seed=0, dtype=torch.float64, ti
 
 def per_draw(probability, reference):
     """The reference on one draw after the other, in the shape of the leading dimensions."""
-    values = np.array([reference(p.numpy()) for p in probability.reshape(-1, *probability.shape[-2:])])
+    values = np.array(
+        [reference(p.numpy()) for p in probability.reshape(-1, *probability.shape[-2:])]
+    )
     lead = probability.shape[:-2]
     return torch.as_tensor(values, dtype=probability.dtype).reshape((*lead, *values.shape[1:]))
 
@@ -43,7 +45,9 @@ def test_auc_equals_sklearn(lead, dtype, ties, n_classes, positive):
     probability, label = random_case(lead, n_classes=n_classes, dtype=dtype, ties=ties)
     truth = label.numpy() == positive
     value = metrics.auc(probability, label, positive=positive)
-    torch.testing.assert_close(value, per_draw(probability, lambda p: sk.roc_auc_score(truth, p[:, positive])))
+    torch.testing.assert_close(
+        value, per_draw(probability, lambda p: sk.roc_auc_score(truth, p[:, positive]))
+    )
 
 
 @pytest.mark.parametrize("ties", [False, True])
@@ -71,7 +75,9 @@ def test_auc_weighted_skips_absent_classes():
     empty = torch.full_like(probability[..., :1], 0.3)
     wider = torch.cat([probability[..., :1], empty, probability[..., 1:], empty], -1)
     shifted = torch.where(label == 0, 0, label + 1)
-    torch.testing.assert_close(metrics.auc_weighted(wider, shifted), metrics.auc_weighted(probability, label))
+    torch.testing.assert_close(
+        metrics.auc_weighted(wider, shifted), metrics.auc_weighted(probability, label)
+    )
 
 
 def test_auc_of_equal_scores_is_one_half():
@@ -81,7 +87,9 @@ def test_auc_of_equal_scores_is_one_half():
 @given(seed=st.integers(0, 10_000), n_rows=st.integers(2, 40))
 def test_auc_of_the_other_class_is_the_same(seed, n_rows):
     probability, label = random_case((2,), n_rows, seed=seed, ties=True)
-    torch.testing.assert_close(metrics.auc(probability, label, positive=0), metrics.auc(probability, label, positive=1))
+    torch.testing.assert_close(
+        metrics.auc(probability, label, positive=0), metrics.auc(probability, label, positive=1)
+    )
 
 
 @given(seed=st.integers(0, 10_000), n_rows=st.integers(2, 40))
@@ -89,7 +97,9 @@ def test_auc_equals_the_count_over_all_pairs(seed, n_rows):
     probability, label = random_case(n_rows=n_rows, seed=seed, ties=True)
     score = probability[:, 0]
     difference = score[label == 0][:, None] - score[label != 0]
-    assert float(metrics.auc(probability, label)) == pytest.approx(float((difference.sign() + 1).mean() / 2))
+    assert float(metrics.auc(probability, label)) == pytest.approx(
+        float((difference.sign() + 1).mean() / 2)
+    )
 
 
 @pytest.fixture
@@ -120,7 +130,9 @@ def test_roc_equals_the_steps_of_sklearn(lead, dtype, ties, n_classes, positive)
     probability, label = random_case(lead, n_classes=n_classes, dtype=dtype, ties=ties)
     truth = label.numpy() == positive
     n_negative = int((~truth).sum())
-    grid = torch.cat([torch.linspace(0, 1, 33), torch.arange(n_negative + 1) / n_negative]).to(dtype)
+    grid = torch.cat([torch.linspace(0, 1, 33), torch.arange(n_negative + 1) / n_negative]).to(
+        dtype
+    )
 
     def steps(p):
         false, true, _ = sk.roc_curve(truth, p[:, positive], drop_intermediate=False)
@@ -136,7 +148,9 @@ def test_roc_reaches_a_rate_that_was_rounded_down():
     n_negative = int((label != 0).sum())
     exact = torch.arange(n_negative + 1, dtype=torch.float64) / n_negative
     below = torch.nextafter(exact, torch.zeros(()).double())
-    assert torch.equal(metrics.roc(probability, label, below), metrics.roc(probability, label, exact))
+    assert torch.equal(
+        metrics.roc(probability, label, below), metrics.roc(probability, label, exact)
+    )
 
 
 @given(seed=st.integers(0, 10_000), n_rows=st.integers(2, 40))
@@ -144,7 +158,9 @@ def test_area_under_the_steps_is_the_auc_without_ties(seed, n_rows):
     probability, label = random_case((2,), n_rows, seed=seed)
     n_negative = int((label != 0).sum())
     centres = (torch.arange(n_negative, dtype=torch.float64) + 0.5) / n_negative
-    torch.testing.assert_close(metrics.roc(probability, label, centres).mean(-1), metrics.auc(probability, label))
+    torch.testing.assert_close(
+        metrics.roc(probability, label, centres).mean(-1), metrics.auc(probability, label)
+    )
 
 
 def test_roc_ends_at_one():

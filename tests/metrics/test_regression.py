@@ -60,7 +60,11 @@ def test_quantiles_equal_numpy_with_weights(dtype, ties):
     value = metrics.quantiles(samples, levels, weight)
     assert value.dtype == dtype
     expected = np.quantile(
-        samples.double().numpy(), levels, axis=0, weights=weight.double().numpy(), method="inverted_cdf"
+        samples.double().numpy(),
+        levels,
+        axis=0,
+        weights=weight.double().numpy(),
+        method="inverted_cdf",
     )
     torch.testing.assert_close(value, torch.as_tensor(expected).to(dtype))
 
@@ -137,14 +141,18 @@ def test_crps_equals_the_sum_over_pairs(dtype, ties):
     tolerance = 1e-12 if dtype == torch.float64 else 1e-5
     assert float(value) == pytest.approx(crps_over_pairs(samples, y, weight), rel=tolerance)
     equal = torch.full((50,), 1 / 50, dtype=dtype)
-    assert float(metrics.crps(samples, y)) == pytest.approx(crps_over_pairs(samples, y, equal), rel=tolerance)
+    assert float(metrics.crps(samples, y)) == pytest.approx(
+        crps_over_pairs(samples, y, equal), rel=tolerance
+    )
 
 
 def test_crps_equals_the_integral():
     samples, y, weight = random_draws(n_rows=1)
     x = torch.linspace(-12, 12, 400_001, dtype=torch.float64)
     ordered, order = samples[:, 0].sort()
-    cdf = torch.cat([torch.zeros(1), weight[order].cumsum(0)])[torch.searchsorted(ordered, x, right=True)]
+    cdf = torch.cat([torch.zeros(1), weight[order].cumsum(0)])[
+        torch.searchsorted(ordered, x, right=True)
+    ]
     integral = torch.trapezoid((cdf - (y <= x).double()).square(), x)
     assert float(metrics.crps(samples, y, weight)) == pytest.approx(float(integral), abs=1e-3)
 
@@ -160,7 +168,9 @@ def test_crps_of_one_hot_weights_is_the_absolute_error():
 
 def test_crps_of_gaussian_draws_approaches_the_closed_form():
     """For N(0, 1) and y = 0 it is (sqrt 2 - 1) / sqrt pi."""
-    samples = torch.randn(200_000, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    samples = torch.randn(
+        200_000, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
     value = float(metrics.crps(samples, torch.zeros(1, dtype=torch.float64)))
     assert value == pytest.approx((math.sqrt(2) - 1) / math.sqrt(math.pi), abs=5e-3)
 
@@ -172,11 +182,15 @@ def test_log_predictive_density_equals_the_sum_of_densities(dtype):
     value = metrics.log_predictive_density(log_prob, weight.log())
     assert value.dtype == dtype
     torch.testing.assert_close(value, (weight @ log_prob.exp()).log().mean())
-    torch.testing.assert_close(metrics.log_predictive_density(log_prob), log_prob.exp().mean(0).log().mean())
+    torch.testing.assert_close(
+        metrics.log_predictive_density(log_prob), log_prob.exp().mean(0).log().mean()
+    )
 
 
 def test_log_predictive_density_does_not_underflow():
-    value = metrics.log_predictive_density(torch.full((4, 3), -5000.0), torch.full((4,), 0.25).log())
+    value = metrics.log_predictive_density(
+        torch.full((4, 3), -5000.0), torch.full((4,), 0.25).log()
+    )
     assert float(value) == pytest.approx(-5000.0)
 
 
@@ -186,7 +200,9 @@ def test_device_does_not_matter(device):
     torch.testing.assert_close(metrics.crps(*there).cpu(), metrics.crps(samples, y, weight))
     bounds = metrics.interval(there[0], 0.9, there[2])
     torch.testing.assert_close(bounds.cpu(), metrics.interval(samples, 0.9, weight))
-    torch.testing.assert_close(metrics.coverage(bounds, there[1]).cpu(), metrics.coverage(bounds.cpu(), y))
+    torch.testing.assert_close(
+        metrics.coverage(bounds, there[1]).cpu(), metrics.coverage(bounds.cpu(), y)
+    )
 
 
 def test_column_of_predictions_is_refused():

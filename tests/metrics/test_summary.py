@@ -49,7 +49,17 @@ def test_summary_of_nothing_is_refused():
 def test_binary_metrics_are_the_single_functions(lead, positive):
     probability, label = random_case(lead, 2)
     values = metrics.binary_metrics(probability, label, positive)
-    assert list(values) == ["auc", "precision", "recall", "specificity", "accuracy", "f1", "nll", "brier", "ece"]
+    assert list(values) == [
+        "auc",
+        "precision",
+        "recall",
+        "specificity",
+        "accuracy",
+        "f1",
+        "nll",
+        "brier",
+        "ece",
+    ]
     for name, value in values.items():
         by_class = name in ("auc", "precision", "recall", "specificity", "f1")
         options = {"positive": positive} if by_class else {}

@@ -11,7 +11,9 @@ SHAPES = {"mnist-c": (1, 28, 28), "svhn-g": (1, 32, 32), "cifar10": (3, 12, 12)}
 
 def images(name: str) -> data.Images:
     """Images whose brightness tells their class, every class among them."""
-    return data.Images(name, *_part(name, N_IMAGES, 0), *_part(name, N_TEST, 1), tuple("0123456789"), "made")
+    return data.Images(
+        name, *_part(name, N_IMAGES, 0), *_part(name, N_TEST, 1), tuple("0123456789"), "made"
+    )
 
 
 def split(name: str) -> data.Split:

@@ -63,7 +63,10 @@ def check(record, name, metric):
     """Every method has its row, its scores and its time."""
     assert plain(record)["experiment"] == name
     assert set(record["runs"]) == set(LABELS)
-    assert {row["label"] for row in record["table"]["rows"]} == {*LABELS.values(), "BBP, mean network"}
+    assert {row["label"] for row in record["table"]["rows"]} == {
+        *LABELS.values(),
+        "BBP, mean network",
+    }
     assert {row["method"] for row in record["timing"]} == set(LABELS.values())
     for runs in record["runs"].values():
         assert np.isfinite(runs[0]["per_draw"][metric]["mean"])
@@ -80,7 +83,9 @@ def test_regression_runs_at_quick_sizes(name, little):
     errors = record["figures"]["squared_errors"]
     assert set(errors) == set(LABELS.values())
     assert {len(values) for values in errors.values()} == {small.N_TEST}
-    assert record["runs"]["adam-mle"][0]["per_draw"]["mse"]["mean"] < 1e-2  # in the response's own unit
+    assert (
+        record["runs"]["adam-mle"][0]["per_draw"]["mse"]["mean"] < 1e-2
+    )  # in the response's own unit
 
 
 @pytest.mark.parametrize("name", ["mnist-c", "cifar10"])
@@ -103,7 +108,9 @@ def test_svhn_runs_from_files_of_the_official_form(tmp_path, monkeypatch):
 
 
 def test_choice_that_diverges_in_the_whole_training_gives_way_to_the_next_best():
-    search = grid_search([{"rate": 1.0}, {"rate": 3.0}, {"rate": 2.0}], lambda choice: -choice["rate"])
+    search = grid_search(
+        [{"rate": 1.0}, {"rate": 3.0}, {"rate": 2.0}], lambda choice: -choice["rate"]
+    )
 
     def fitted(choice):
         if choice["rate"] > least:
@@ -140,10 +147,14 @@ def test_interrupted_run_goes_on_from_its_last_step(little, tmp_path):
         short(stopping_at("step 1 of 2"), folder=tmp_path)
     said = []
     record = short(said.append, folder=tmp_path)
-    assert [line for line in said if "step" in line] == [line for line in said if "step 2 of 2" in line]
+    assert [line for line in said if "step" in line] == [
+        line for line in said if "step 2 of 2" in line
+    ]
     light = record["runs"]["pmcnet-light"][0]
     assert [line["step"] for line in light["phases"]] == [1, 2]
-    assert light["seconds"] == pytest.approx(sum(sum(line[k] for k in PHASES) for line in light["phases"]))
+    assert light["seconds"] == pytest.approx(
+        sum(sum(line[k] for k in PHASES) for line in light["phases"])
+    )
 
 
 def test_finished_run_is_returned_at_once(little, tmp_path):
@@ -190,5 +201,7 @@ def test_data_that_are_not_at_hand_are_told_and_nothing_is_left(tmp_path, monkey
 
 def test_langevin_steps_are_shorter_where_labels_count_more():
     once, often = (deep_baselines._choices("sgld", count) for count in (1.0, 4.0))
-    assert [choice["learning_rate"] for choice in once] == [4 * choice["learning_rate"] for choice in often]
+    assert [choice["learning_rate"] for choice in once] == [
+        4 * choice["learning_rate"] for choice in often
+    ]
     assert deep_baselines._choices("mc-dropout", 4.0) == deep_baselines._choices("mc-dropout", 1.0)

@@ -17,7 +17,9 @@ from pmcnet.paper.problem import paper_problem
 from pmcnet.paper.study import Settings as StudySettings
 
 LARGE = DeepSettings | StudySettings
-SHALLOW = [name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, LARGE)]
+SHALLOW = [
+    name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, LARGE)
+]
 
 
 @pytest.mark.parametrize("name", SHALLOW)
@@ -34,7 +36,9 @@ def test_experiment_runs_at_quick_sizes_and_is_plain_data(name):
 
 
 def test_experiments_repeat():
-    first, second = (reproduce("wine", quick=True, device="cpu", say=lambda _: None, n_seeds=1) for _ in range(2))
+    first, second = (
+        reproduce("wine", quick=True, device="cpu", say=lambda _: None, n_seeds=1) for _ in range(2)
+    )
     for record in (first, second):
         del record["timing"]
         for run in record["runs"]:
@@ -45,7 +49,9 @@ def test_experiments_repeat():
 
 
 def test_unknown_experiment_is_refused():
-    with pytest.raises(InputError, match="no experiment is called 'mnist'; there are control-sizes"):
+    with pytest.raises(
+        InputError, match="no experiment is called 'mnist'; there are control-sizes"
+    ):
         reproduce("mnist", quick=True, device="cpu", say=lambda _: None)
 
 
@@ -85,7 +91,9 @@ def test_published_ionosphere_weights_give_the_published_adam_row(published_weig
 def test_score_of_a_perfect_network():
     network = MLP((1, 1))
     theta = torch.tensor([[100.0, 0.0]], dtype=torch.float64)
-    posterior = ParticlePosterior(network, Bernoulli(), ais.WeightedSamples(theta, torch.zeros(1).double()))
+    posterior = ParticlePosterior(
+        network, Bernoulli(), ais.WeightedSamples(theta, torch.zeros(1).double())
+    )
     x = torch.tensor([[-1.0], [-0.5], [0.5], [1.0]], dtype=torch.float64)
     scored = score(posterior, x, torch.tensor([0.0, 0.0, 1.0, 1.0]).double(), n_passes=5)
     assert scored["bma"]["accuracy"] == scored["per_draw"]["auc"]["mean"] == 1.0
@@ -99,7 +107,10 @@ def test_pmcnet_from_the_published_weights_gives_the_published_row(published_wei
     problem = paper_problem("ionosphere", torch.device("cpu"))
     method = PMCMethod(start=Jitter(0.1, solution=published_weights))
     target = problem.target(published.PRIOR_VARIANCE["ionosphere"])
-    scored = [score(method.fit(target, seed=seed).posterior, *problem.test)["per_draw"] for seed in range(5)]
+    scored = [
+        score(method.fit(target, seed=seed).posterior, *problem.test)["per_draw"]
+        for seed in range(5)
+    ]
     for name in ("accuracy", "auc"):
         mean, std = published.SHALLOW["ionosphere"][name]
         assert sum(s[name]["mean"] for s in scored) / 5 >= mean - std

@@ -28,7 +28,9 @@ def little(monkeypatch):
 
 
 def run(folder, seed, **changed):
-    return posterior.run(NAME, settings=replace(TINY, seed=seed, **changed), device=CPU, say=print, folder=folder)
+    return posterior.run(
+        NAME, settings=replace(TINY, seed=seed, **changed), device=CPU, say=print, folder=folder
+    )
 
 
 def joined(*folders, folder=None):
@@ -49,7 +51,9 @@ def test_all_draws_of_all_runs_count_once(runs, tmp_path):
     record = joined(*runs, folder=tmp_path / "both")
     json.dumps(record, allow_nan=False)
     assert record["settings"]["seed"] == [3, 4]
-    assert not {"budget", "marks", "parts"} & record["settings"].keys()  # which may have been different
+    assert (
+        not {"budget", "marks", "parts"} & record["settings"].keys()
+    )  # which may have been different
     found = record["rows"][LABEL]
     few, many = (Stages.of(folder, NAME).kept(chains.KEY, CPU).tensors for folder in runs)
     assert (int(few["n"]), int(many["n"])) == (5 * TINY.n_chains, 10 * TINY.n_chains)
@@ -72,7 +76,10 @@ def test_seeds_give_other_networks_and_joining_averages_their_starts_too(runs):
     assert not torch.equal(first["theta"], second["theta"])
     study = posterior.made(NAME, settings=TINY, device=CPU, say=print)
     all_of_them = study.added(study.nothing(), torch.cat([first["theta"], second["theta"]]))
-    found, expected = joined(*runs)["rows"]["starting networks"]["scores"], study.scores(all_of_them)
+    found, expected = (
+        joined(*runs)["rows"]["starting networks"]["scores"],
+        study.scores(all_of_them),
+    )
     assert found == pytest.approx(expected)
 
 
@@ -109,9 +116,15 @@ def test_corrected_chains_are_joined_with_their_own_verdict(tmp_path):
 
 
 def test_rivals_are_joined_where_all_runs_have_them(runs, monkeypatch):
-    first = posterior.made(NAME, settings=replace(TINY, seed=3, budget=1.0), device=CPU, say=print, folder=runs[0])
-    second = posterior.made(NAME, settings=replace(TINY, seed=4, budget=1.0), device=CPU, say=print, folder=runs[1])
-    monkeypatch.setattr(rivals, "since", lambda begun, device: 0.4)  # seconds of every round: two fit
+    first = posterior.made(
+        NAME, settings=replace(TINY, seed=3, budget=1.0), device=CPU, say=print, folder=runs[0]
+    )
+    second = posterior.made(
+        NAME, settings=replace(TINY, seed=4, budget=1.0), device=CPU, say=print, folder=runs[1]
+    )
+    monkeypatch.setattr(
+        rivals, "since", lambda begun, device: 0.4
+    )  # seconds of every round: two fit
     start = torch.zeros(TINY.n_chains, first.target.dim)
     rivals.ensemble(first, start, 0.01)
     rivals.others(second, start)
@@ -119,25 +132,33 @@ def test_rivals_are_joined_where_all_runs_have_them(runs, monkeypatch):
     assert posterior.ENSEMBLE not in rows
     assert rows["SGLD"]["scores"] == second.stages.record("sgld")["scores"]
     assert rows["PMCnet-light, equal weights"]["scores"]["n_networks"] > 0
-    assert "PMCnet-light, equal weights: of the run with seed 4." in joined(*runs)["table"]["caption"]
+    assert (
+        "PMCnet-light, equal weights: of the run with seed 4." in joined(*runs)["table"]["caption"]
+    )
     rivals.ensemble(second, start, 0.01)
     rows = joined(*runs)["rows"]
     assert rows[posterior.ENSEMBLE]["scores"]["n_networks"] == 2 * 3 * TINY.n_chains
 
 
 def test_ensembles_without_chains_are_joined(tmp_path, monkeypatch):
-    monkeypatch.setattr(rivals, "since", lambda begun, device: 0.4)  # seconds of every round: two fit
+    monkeypatch.setattr(
+        rivals, "since", lambda begun, device: 0.4
+    )  # seconds of every round: two fit
     folders = [tmp_path / "0", tmp_path / "1"]
     for seed, folder in enumerate(folders):
         run(folder, seed, parts=("ensemble",), budget=1.0)
     rows = joined(*folders, folder=tmp_path / "both")["rows"]
     assert list(rows) == ["starting networks", posterior.ENSEMBLE]
-    kept = [Average.of(Stages.of(folder, NAME).kept(rivals.ENSEMBLE, CPU).tensors) for folder in folders]
+    kept = [
+        Average.of(Stages.of(folder, NAME).kept(rivals.ENSEMBLE, CPU).tensors) for folder in folders
+    ]
     study = posterior.made(NAME, settings=TINY, device=CPU, say=print)
     assert rows[posterior.ENSEMBLE]["scores"] == study.scores(kept[0].merged(kept[1]))
     assert not (tmp_path / "both").exists()
     run(tmp_path / "2", 2, parts=("ensemble", "chains"), budget=1.0)
-    with pytest.raises(InputError, match="0 has no draws yet, and no other with seed 0 is named that has"):
+    with pytest.raises(
+        InputError, match="0 has no draws yet, and no other with seed 0 is named that has"
+    ):
         joined(*folders, tmp_path / "2")
 
 
@@ -163,12 +184,16 @@ def test_parts_of_one_seed_that_ran_alone_are_joined(tmp_path, monkeypatch):
     assert {f"{posterior.ENSEMBLE}, 1 min", f"{LABEL}, 1 min"} < expected.keys()
     for label, row in together["rows"].items():
         assert row["scores"] == expected[label]["scores"]
-    (folders[2] / f"{NAME}-sgld.json").replace(folders[0] / f"{NAME}-sgld.json")  # a part of the others, named first
+    (folders[2] / f"{NAME}-sgld.json").replace(
+        folders[0] / f"{NAME}-sgld.json"
+    )  # a part of the others, named first
     assert "MC dropout" in joined(*folders)["rows"]
 
 
 def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
-    with pytest.raises(InputError, match=r"seeds of their own \(--seed\); .*3 and .*3 both have chains of seed 3"):
+    with pytest.raises(
+        InputError, match=r"seeds of their own \(--seed\); .*3 and .*3 both have chains of seed 3"
+    ):
         joined(runs[0], runs[0])
     with pytest.raises(InputError, match="holds no run of mnist-c-posterior"):
         joined(runs[0], tmp_path)
@@ -188,7 +213,9 @@ def test_runs_that_do_not_belong_together_are_refused(runs, tmp_path):
     (runs[1] / f"{NAME}-chains.json").unlink()
     with pytest.raises(InputError, match="4 has no draws yet, and no other with seed 4"):
         joined(*runs)
-    posterior.made(NAME, settings=replace(TINY, seed=7), device=CPU, say=print, folder=tmp_path / "7")
+    posterior.made(
+        NAME, settings=replace(TINY, seed=7), device=CPU, say=print, folder=tmp_path / "7"
+    )
     with pytest.raises(InputError, match="7 has no starting networks yet"):
         joined(tmp_path / "7", runs[0])
 

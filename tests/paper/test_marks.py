@@ -9,7 +9,9 @@ import torch
 from paper import small
 from pmcnet.paper import EXPERIMENTS, chains, deep_problems, posterior, rivals
 
-SETTINGS = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0, parts=("ensemble",))
+SETTINGS = replace(
+    EXPERIMENTS["mnist-c-posterior"].settings.quick(), budget=1.0, parts=("ensemble",)
+)
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +27,17 @@ def ensemble(monkeypatch):
     def record(folder=None, **changed):
         settings = replace(SETTINGS, **changed)
         device = torch.device("cpu")
-        study = posterior.made("mnist-c-posterior", settings=settings, device=device, say=print, folder=folder)
+        study = posterior.made(
+            "mnist-c-posterior", settings=settings, device=device, say=print, folder=folder
+        )
         return rivals.ensemble(study, torch.zeros(settings.n_chains, study.target.dim), 0.3)
 
     return record
 
 
-@pytest.mark.parametrize(("mark", "n_rounds"), [(0.2, None), (0.3, 1), (0.5, 1), (0.7, 2), (0.95, 3), (1.0, 3)])
+@pytest.mark.parametrize(
+    ("mark", "n_rounds"), [(0.2, None), (0.3, 1), (0.5, 1), (0.7, 2), (0.95, 3), (1.0, 3)]
+)
 def test_a_mark_has_the_rounds_that_were_over_by_then(ensemble, mark, n_rounds):
     """Also between the last round and the end of the budget."""
     found = ensemble(marks=(mark,))["marks"].get(str(mark))
@@ -46,10 +52,14 @@ def test_a_mark_does_not_depend_on_how_long_a_round_should_have_taken(ensemble, 
     assert [scores["n_networks"] // SETTINGS.n_chains for scores in marks.values()] == [2, 3, 4]
 
 
-def test_marks_of_an_ensemble_beyond_its_budget_or_before_a_later_call_are_not_known(ensemble, tmp_path):
+def test_marks_of_an_ensemble_beyond_its_budget_or_before_a_later_call_are_not_known(
+    ensemble, tmp_path
+):
     assert ensemble(folder=tmp_path, marks=(1.1,))["marks"] == {}
     later = ensemble(folder=tmp_path, budget=2.0, marks=(0.4, 1.3))["marks"]
-    assert {mark: scores["n_networks"] for mark, scores in later.items()} == {"1.3": 4 * SETTINGS.n_chains}
+    assert {mark: scores["n_networks"] for mark, scores in later.items()} == {
+        "1.3": 4 * SETTINGS.n_chains
+    }
 
 
 def test_a_mark_of_chains_has_the_draws_that_were_over_by_then(monkeypatch):

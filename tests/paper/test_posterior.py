@@ -18,7 +18,9 @@ from pmcnet.paper.averaging import Average
 from pmcnet.paper.stages import Stages
 from pmcnet.paper.study import PARTS, said
 
-TINY = replace(EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, parts=("chains",))
+TINY = replace(
+    EXPERIMENTS["mnist-c-posterior"].settings.quick(), sampler="hmc", budget=1.0, parts=("chains",)
+)
 STEPS = replace(TINY, sampler="sghmc", budget=0.01)
 RIVALS = ["SGLD", "MC dropout", "PMCnet-light, exact weights", "PMCnet-light, equal weights"]
 
@@ -30,7 +32,9 @@ def little(monkeypatch):
 
 
 def run(settings=TINY, folder=None, say=lambda line: None):
-    return posterior.run("mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=say, folder=folder)
+    return posterior.run(
+        "mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=say, folder=folder
+    )
 
 
 def test_averages_are_those_of_all_networks():
@@ -42,7 +46,9 @@ def test_averages_are_those_of_all_networks():
     scores = added.scores(label)
     assert scores["n_networks"] == 6
     assert scores["accuracy"] == pytest.approx(float((mean.argmax(-1) == label).double().mean()))
-    assert scores["single_accuracy"] == pytest.approx(float((draws.argmax(-1) == label).double().mean()))
+    assert scores["single_accuracy"] == pytest.approx(
+        float((draws.argmax(-1) == label).double().mean())
+    )
     assert scores["nll"] == pytest.approx(float(-mean.gather(1, label[:, None]).log().mean()))
     total, shared = added.uncertainty
     assert (shared >= -1e-12).all()
@@ -51,7 +57,11 @@ def test_averages_are_those_of_all_networks():
 
 def test_certainty_about_something_false_is_told_and_kept_as_plain_data():
     label = torch.tensor([0, 1])
-    scores = Average.nothing(2, 2, label.device).plus(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), label).scores(label)
+    scores = (
+        Average.nothing(2, 2, label.device)
+        .plus(torch.tensor([[[1.0, 0.0], [1.0, 0.0]]]), label)
+        .scores(label)
+    )
     assert scores["nll"] is None
     assert "NLL infinite" in said(scores)
 
@@ -61,12 +71,16 @@ def test_outliers_are_told_apart_by_what_networks_are_unsure_of_and_disagree_abo
     sure = torch.eye(3).double()[torch.arange(10) % 3].expand(4, 10, 3) * 0.9 + 0.1 / 3
     apart = torch.eye(3).double()[torch.arange(4) % 3][:, None].expand(4, 5, 3) * 0.9 + 0.1 / 3
     label = torch.arange(10) % 3
-    scores = Average.nothing(15, 3, label.device).plus(torch.cat([sure, apart], 1), label).scores(label)
+    scores = (
+        Average.nothing(15, 3, label.device).plus(torch.cat([sure, apart], 1), label).scores(label)
+    )
     assert (scores["accuracy"], scores["single_accuracy"]) == (1.0, 1.0)
     assert (scores["auroc_entropy"], scores["auroc_information"]) == (1.0, 1.0)
 
 
-def test_chains_are_compared_with_their_start_more_networks_and_other_methods(tmp_path, monkeypatch):
+def test_chains_are_compared_with_their_start_more_networks_and_other_methods(
+    tmp_path, monkeypatch
+):
     clock = itertools.count()  # a tenth of a second for every step
     monkeypatch.setattr(chains, "since", lambda begun, device: 0.1 * next(clock))
     record = run(replace(TINY, parts=PARTS, marks=(0.7,)), folder=tmp_path)
@@ -100,10 +114,14 @@ def test_parts_may_run_alone_and_are_found_when_the_rest_does(tmp_path):
         replace(TINY, parts=("chain",))
 
 
-def test_an_ensemble_that_has_no_time_for_another_round_has_none_when_called_again(tmp_path, monkeypatch):
+def test_an_ensemble_that_has_no_time_for_another_round_has_none_when_called_again(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(rivals, "since", lambda begun, device: 0.3)  # seconds of every round
     settings, cpu = replace(TINY, budget=1.0), torch.device("cpu")
-    study = posterior.made("mnist-c-posterior", settings=settings, device=cpu, say=print, folder=tmp_path)
+    study = posterior.made(
+        "mnist-c-posterior", settings=settings, device=cpu, say=print, folder=tmp_path
+    )
     start = torch.zeros(settings.n_chains, study.target.dim)
     first = rivals.ensemble(study, start, 0.01)  # far less than a round takes
     assert first["scores"]["n_networks"] == 4 * settings.n_chains
@@ -126,7 +144,10 @@ def test_steps_on_mini_batches_draw_after_their_walk_and_go_on(tmp_path):
     first = run(STEPS, folder=tmp_path, say=told.append)["rows"]["SGHMC chains, approximate"]
     assert sum("the first draws come after epoch 2" in line for line in told) == 1
     assert first["verdict"][0] == "doubtful"
-    assert [("log_density" in line) for line in first["history"]] == [False, True]  # the walk has two epochs
+    assert [("log_density" in line) for line in first["history"]] == [
+        False,
+        True,
+    ]  # the walk has two epochs
     assert first["scores"]["n_networks"] == STEPS.n_chains
     longer = replace(STEPS, budget=first["seconds"] + 0.01)
     more = run(longer, folder=tmp_path, say=again.append)["rows"]["SGHMC chains, approximate"]
@@ -158,7 +179,9 @@ def test_chains_go_on_from_the_networks_that_another_run_left(tmp_path, monkeypa
     assert record["settings"]["start"] == str(start)
     drawn = record["rows"]["SGHMC chains, approximate"]["history"]
     assert ["log_density" in line for line in drawn] == [False] * 5 + [True] * 2
-    assert run(settings, folder=tmp_path / "second")["table"] == record["table"]  # nothing is left to do
+    assert (
+        run(settings, folder=tmp_path / "second")["table"] == record["table"]
+    )  # nothing is left to do
     assert load_file(tmp_path / "second" / NETWORKS)["theta"].shape == begun.shape
 
 
@@ -180,7 +203,10 @@ def test_corrected_chains_leave_networks_too(tmp_path):
     ("tensors", "message"),
     [
         ({"theta": torch.zeros(3, 61706)}, "holds 3 networks for 2 chains"),
-        ({"theta": torch.zeros(2, 5)}, r"holds a tensor \(2, 5\); chains of this experiment need \(n_chains, 61706\)"),
+        (
+            {"theta": torch.zeros(2, 5)},
+            r"holds a tensor \(2, 5\); chains of this experiment need \(n_chains, 61706\)",
+        ),
         ({"theta": torch.zeros(0, 61706)}, r"holds a tensor \(0, 61706\)"),
         ({"other": torch.zeros(2)}, "holds no networks"),
         ({"theta": torch.full((2, 61706), torch.nan)}, "weights that are not finite"),
@@ -217,7 +243,13 @@ def test_what_a_killed_run_has_kept_belongs_together(tmp_path, monkeypatch, n_fi
         return write
 
     with monkeypatch.context() as patch:
-        posterior.made("mnist-c-posterior", settings=endless, device=torch.device("cpu"), say=print, folder=tmp_path)
+        posterior.made(
+            "mnist-c-posterior",
+            settings=endless,
+            device=torch.device("cpu"),
+            say=print,
+            folder=tmp_path,
+        )
         for name in ("keep_tensors", "keep_state", "keep_record"):
             patch.setattr(Stages, name, dying(getattr(Stages, name)))
         with pytest.raises(KilledError):
@@ -225,14 +257,20 @@ def test_what_a_killed_run_has_kept_belongs_together(tmp_path, monkeypatch, n_fi
     again = run(endless, folder=tmp_path)
     label = "SGHMC chains, approximate"
     assert again["rows"][label]["scores"] == whole["rows"][label]["scores"]
-    epochs = [[line["epoch"] for line in record["rows"][label]["history"]] for record in (whole, again)]
+    epochs = [
+        [line["epoch"] for line in record["rows"][label]["history"]] for record in (whole, again)
+    ]
     assert epochs[0] == epochs[1] == list(range(1, 8))
 
 
 def test_a_killed_ensemble_counts_every_network_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(rivals, "since", lambda begun, device: 0.3)  # seconds of every round: three fit
+    monkeypatch.setattr(
+        rivals, "since", lambda begun, device: 0.3
+    )  # seconds of every round: three fit
     settings, cpu = replace(TINY, budget=1.0), torch.device("cpu")
-    study = posterior.made("mnist-c-posterior", settings=settings, device=cpu, say=print, folder=tmp_path)
+    study = posterior.made(
+        "mnist-c-posterior", settings=settings, device=cpu, say=print, folder=tmp_path
+    )
     start = torch.zeros(settings.n_chains, study.target.dim)
     with monkeypatch.context() as patch:
         kept = Stages.keep_record
@@ -246,11 +284,16 @@ def test_a_killed_ensemble_counts_every_network_once(tmp_path, monkeypatch):
         with pytest.raises(KilledError):
             rivals.ensemble(study, start, 0.01)
     assert rivals.ensemble(study, start, 0.01)["scores"]["n_networks"] == 4 * settings.n_chains
-    assert rivals.ensemble(study, start, 0.01)["scores"] == rivals.ensemble(alone(settings), start, 0.01)["scores"]
+    assert (
+        rivals.ensemble(study, start, 0.01)["scores"]
+        == rivals.ensemble(alone(settings), start, 0.01)["scores"]
+    )
 
 
 def alone(settings):
-    return posterior.made("mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print)
+    return posterior.made(
+        "mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print
+    )
 
 
 def test_marks_are_scores_of_their_time(tmp_path):
@@ -296,7 +339,9 @@ def test_damaged_files_and_seeds_beyond_those_of_studies_are_refused(tmp_path):
     run(STEPS, folder=tmp_path)
     file = tmp_path / "mnist-c-posterior-chains-0.tensors"
     file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(InputError, match=r"chains-0\.tensors cannot be read .* Begin anew with --fresh"):
+    with pytest.raises(
+        InputError, match=r"chains-0\.tensors cannot be read .* Begin anew with --fresh"
+    ):
         run(STEPS, folder=tmp_path)
     (tmp_path / "mnist-c-posterior-settings.json").write_text("{")
     with pytest.raises(InputError, match=r"settings\.json cannot be read"):
@@ -324,7 +369,8 @@ def test_a_run_does_not_go_on_without_a_part_of_it(tmp_path, lost):
 def test_settings_that_differ_are_named_and_those_that_are_lost_are_missed(tmp_path):
     run(STEPS, folder=tmp_path)
     with pytest.raises(
-        InputError, match=r"other settings \(friction: 0\.1 there, 0\.3 asked, seed: 0 there, 2 asked\)"
+        InputError,
+        match=r"other settings \(friction: 0\.1 there, 0\.3 asked, seed: 0 there, 2 asked\)",
     ):
         run(replace(STEPS, seed=2, friction=0.3), folder=tmp_path)
     (tmp_path / "mnist-c-posterior-settings.json").unlink()
@@ -342,7 +388,15 @@ def test_draws_on_mini_batches_are_as_far_apart_as_asked(monkeypatch):
 
 def test_draws_of_cycles_are_at_their_ends(monkeypatch):
     monkeypatch.setattr(chains, "_MOST_EPOCHS", 17)
-    cycles = replace(STEPS, walk_epochs=8, cycle_epochs=8, drawn_every=1, metric="prior", walk_step=1e-6, budget=1e9)
+    cycles = replace(
+        STEPS,
+        walk_epochs=8,
+        cycle_epochs=8,
+        drawn_every=1,
+        metric="prior",
+        walk_step=1e-6,
+        budget=1e9,
+    )
     record = run(cycles)["rows"]["SGHMC chains, approximate"]
     assert [line["epoch"] for line in record["history"]] == list(range(1, 17))
     assert [line["epoch"] for line in record["history"] if "log_density" in line] == [8, 15, 16]
@@ -355,7 +409,9 @@ def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
     crops = np.random.default_rng(0).integers(0, 256, (30, 3, 32, 32)).astype(np.uint8)
     monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: crops)
     how = deep_problems.Evaluation("float32", False, 1 << 30)
-    problem = deep_problems.posterior_problem("cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10))
+    problem = deep_problems.posterior_problem(
+        "cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10)
+    )
     assert problem.outliers.shape == (10, 3, 32, 32)
     split = deep_problems.data.image_split(small.images("cifar10"), 0, seed=0)
     mean, spread = (getattr(split.x_train[:20], kind)((0, 2, 3)) for kind in ("mean", "std"))
@@ -363,10 +419,17 @@ def test_crops_of_house_numbers_are_told_from_objects(monkeypatch):
     np.testing.assert_allclose(problem.outliers.numpy(), expected, rtol=1e-5)
 
 
-def test_outliers_that_are_not_at_hand_are_missed_and_do_not_appear_between_calls(monkeypatch, tmp_path):
+def test_outliers_that_are_not_at_hand_are_missed_and_do_not_appear_between_calls(
+    monkeypatch, tmp_path
+):
     monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
     said = []
-    study = {"settings": STEPS, "device": torch.device("cpu"), "say": said.append, "folder": tmp_path}
+    study = {
+        "settings": STEPS,
+        "device": torch.device("cpu"),
+        "say": said.append,
+        "folder": tmp_path,
+    }
     posterior.made("cifar10-posterior", **study)
     assert len(said) == 1
     assert "without crops of SVHN" in said[0]
@@ -378,7 +441,9 @@ def test_outliers_that_are_not_at_hand_are_missed_and_do_not_appear_between_call
 
 def test_labels_count_as_often_as_asked(monkeypatch):
     settings = replace(TINY, label_count=4.0)
-    study = posterior.made("mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print)
+    study = posterior.made(
+        "mnist-c-posterior", settings=settings, device=torch.device("cpu"), say=print
+    )
     theta = torch.zeros(1, study.target.dim)
     once = study.problem._replace(label_count=1.0).target(settings.prior_variance)
     torch.testing.assert_close(study.target.log_likelihood(theta), 4 * once.log_likelihood(theta))
@@ -390,7 +455,9 @@ def test_labels_count_as_often_as_asked(monkeypatch):
 def test_rows_are_held_out_for_choices_where_none_are(monkeypatch):
     monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
     how = deep_problems.Evaluation("float32", False, 1 << 30)
-    problem = deep_problems.posterior_problem("cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10))
+    problem = deep_problems.posterior_problem(
+        "cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10)
+    )
     tuning = problem.held_out()
     assert (len(tuning.train[1]), len(tuning.validation[1])) == (18, 2)
     assert torch.equal(torch.cat([tuning.train[0], tuning.validation[0]]), problem.train[0])
@@ -400,12 +467,16 @@ def test_rows_are_held_out_for_choices_where_none_are(monkeypatch):
 def test_resnet_of_posterior_studies_has_all_rows_and_no_batch_statistics(monkeypatch):
     monkeypatch.setitem(small.SHAPES, "cifar10", (3, 32, 32))
     how = deep_problems.Evaluation("float32", False, 1 << 30)
-    problem = deep_problems.posterior_problem("cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10))
+    problem = deep_problems.posterior_problem(
+        "cifar10-posterior", torch.device("cpu"), how, limits=(20, 0, 10)
+    )
     assert problem.network.layout.dim == 274042
     assert problem.augmentation is None
     theta = 0.1 * torch.randn(1, 274042, generator=torch.Generator().manual_seed(0))
     x = problem.train[0]
-    assert torch.allclose(problem.network(theta, x)[:, :5], problem.network(theta, x[:5]), atol=1e-4)
+    assert torch.allclose(
+        problem.network(theta, x)[:, :5], problem.network(theta, x[:5]), atol=1e-4
+    )
 
 
 def test_budget_and_seeds_are_refused_where_they_mean_nothing():

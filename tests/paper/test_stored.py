@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
-LABELS = {"cifar10_posterior": "cifar10/labels.npz", "mnist_c_posterior": "mnist_c_rotate_regen.npz"}
+LABELS = {
+    "cifar10_posterior": "cifar10/labels.npz",
+    "mnist_c_posterior": "mnist_c_rotate_regen.npz",
+}
 
 
 @pytest.fixture(params=LABELS)

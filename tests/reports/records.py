@@ -33,7 +33,9 @@ def binary():
 def multiclass(classes=FLOWERS):
     rng = np.random.default_rng(2)
     n = len(classes)
-    confusion = np.diag(rng.integers(5, 20, n)) + rng.integers(0, 3, (n, n)) * (rng.random((n, n)) < 0.3)
+    confusion = np.diag(rng.integers(5, 20, n)) + rng.integers(0, 3, (n, n)) * (
+        rng.random((n, n)) < 0.3
+    )
     return _plain(
         _base("iris: species", "multiclass", "species", list(classes))
         | {
@@ -66,7 +68,13 @@ def regression():
                 {"name": "crps", "label": "CRPS", "value": None, "better": "lower"},
             ],
             "scatter": [
-                {"row": i, "y": y[i], "mean": mean[i], "low": mean[i] - 1.96 * std[i], "high": mean[i] + 1.96 * std[i]}
+                {
+                    "row": i,
+                    "y": y[i],
+                    "mean": mean[i],
+                    "low": mean[i] - 1.96 * std[i],
+                    "high": mean[i] + 1.96 * std[i],
+                }
                 for i in range(y.size)
             ],
             "scatter_coverage": 0.95,
@@ -77,7 +85,11 @@ def regression():
                 "high": np.clip(coverage + 0.07, 0, 1).tolist(),
             },
             "histograms": [
-                {"row": 5 * i, "y": y[5 * i], "draws": rng.normal(mean[5 * i], std[5 * i], 200).tolist()}
+                {
+                    "row": 5 * i,
+                    "y": y[5 * i],
+                    "draws": rng.normal(mean[5 * i], std[5 * i], 200).tolist(),
+                }
                 for i in range(4)
             ],
             "uncertain": [
@@ -108,13 +120,22 @@ def bare(task="binary"):
         "verdict": {"status": "trustworthy", "reason": "All is well."},
         "summary": {"n_train": 3, "n_test": 1, "n_features": 1},
         "metrics": [{"name": "accuracy", "label": "accuracy", "value": None, "better": "higher"}],
-        "diagnostics": {"n_draws": 1, "ess": 1.0, "khat": None, "log_evidence": None, "log_evidence_error": None},
+        "diagnostics": {
+            "n_draws": 1,
+            "ess": 1.0,
+            "khat": None,
+            "log_evidence": None,
+            "log_evidence_error": None,
+        },
         "settings": {},
     }
 
 
 def curve(label, power):
-    bands = {k: [(GRID ** (power * s)).tolist(), (GRID ** (power / s)).tolist()] for k, s in LEVELS.items()}
+    bands = {
+        k: [(GRID ** (power * s)).tolist(), (GRID ** (power / s)).tolist()]
+        for k, s in LEVELS.items()
+    }
     return {"class": label, "grid": GRID.tolist(), "mean": (GRID**power).tolist(), "bands": bands}
 
 
@@ -127,16 +148,29 @@ def reliability(rng):
     confidence = np.linspace(0.55, 0.95, 5) + rng.uniform(-0.015, 0.015, 5)
     accuracy = np.clip(confidence + rng.normal(0, 0.05, 5), 0, 0.99)
     bins = [
-        {"confidence": c, "accuracy": a, "n": n, "low": max(0.0, a - 0.6 / n**0.5), "high": min(1.0, a + 0.4 / n**0.5)}
+        {
+            "confidence": c,
+            "accuracy": a,
+            "n": n,
+            "low": max(0.0, a - 0.6 / n**0.5),
+            "high": min(1.0, a + 0.4 / n**0.5),
+        }
         for c, a, n in zip(confidence, accuracy, (4, 6, 9, 12, 40), strict=True)
     ]
-    return {"bins": [*bins, {"confidence": None, "accuracy": None, "n": 0, "low": None, "high": None}], "ece": 0.031}
+    return {
+        "bins": [*bins, {"confidence": None, "accuracy": None, "n": 0, "low": None, "high": None}],
+        "ece": 0.031,
+    }
 
 
 def probabilities(rng, n_rows, n_classes):
     shapes = [(40, 2), (8, 4), (2, 2), (1, 6), (3, 1), (20, 20)]
     return [
-        {"row": 7 * i + 1, "class": i % n_classes, "probability": rng.beta(*shapes[i], 100).tolist()}
+        {
+            "row": 7 * i + 1,
+            "class": i % n_classes,
+            "probability": rng.beta(*shapes[i], 100).tolist(),
+        }
         for i in range(n_rows)
     ]
 
@@ -174,7 +208,13 @@ def comparison():
             "ess": 1.2,
             "seconds": 230.0,
         },
-        {"method": "adam", "verdict": None, "metrics": {"accuracy": 0.92, "nll": None}, "ess": None, "seconds": 0.8},
+        {
+            "method": "adam",
+            "verdict": None,
+            "metrics": {"accuracy": 0.92, "nll": None},
+            "ess": None,
+            "seconds": 0.8,
+        },
     ]
 
 
@@ -183,8 +223,15 @@ def binary_compared():
     entries = _four(["accuracy", "nll", "auc"])
     for entry, power, wrong in zip(entries, (0.05, 0.07, 0.11, 0.3), (4, 5, 6, 11), strict=True):
         mean = np.maximum.accumulate(np.clip(GRID**power + rng.normal(0, 0.01, GRID.size), 0, 1))
-        entry["roc"] = {"grid": GRID.tolist(), "mean": mean.tolist(), "auc": float(np.trapezoid(mean, GRID))}
-        entry["confusion"] = [[25 - wrong // 2, wrong // 2], [wrong - wrong // 2, 46 - wrong + wrong // 2]]
+        entry["roc"] = {
+            "grid": GRID.tolist(),
+            "mean": mean.tolist(),
+            "auc": float(np.trapezoid(mean, GRID)),
+        }
+        entry["confusion"] = [
+            [25 - wrong // 2, wrong // 2],
+            [wrong - wrong // 2, 46 - wrong + wrong // 2],
+        ]
     return _plain(binary() | {"comparison": entries})
 
 
@@ -210,18 +257,25 @@ def _four(names):
     """Four methods; the first two are not told apart, the last is a single network with next to nothing known."""
     entries = []
     for i, method in enumerate(("annealed", "ensemble of networks", "mc-dropout", "adam")):
-        value = {name: 0.95 - 0.02 * i if name in ("accuracy", "auc", "r2") else 0.16 + 0.1 * i for name in names}
+        value = {
+            name: 0.95 - 0.02 * i if name in ("accuracy", "auc", "r2") else 0.16 + 0.1 * i
+            for name in names
+        }
         entries.append(
             {
                 "method": method,
                 "verdict": "trustworthy" if i == 0 else None,
                 "metrics": value,
-                "per_draw": {name: {"mean": 0.98 * x, "std": 0.0123} for name, x in value.items()} if i < 3 else None,
+                "per_draw": {name: {"mean": 0.98 * x, "std": 0.0123} for name, x in value.items()}
+                if i < 3
+                else None,
                 "best": names[: 2 - i] if i < 2 else [],
                 "ess": 950.0 if i == 0 else None,
                 "seconds": 12.3 / (1 + i),
                 "milliseconds_per_row": 0.42 / 10**i if i < 3 else None,
-                "chosen": {"early_stopping": False, "learning_rate": 0.01, "prior_std": 1.0 + i} if i < 3 else None,
+                "chosen": {"early_stopping": False, "learning_rate": 0.01, "prior_std": 1.0 + i}
+                if i < 3
+                else None,
                 "chosen_by": "evidence" if i == 0 else "validation",
                 "trials": [{"prior_std": 1.0, "validation_nll": 0.2}] * (6 * i),
                 "tuning_seconds": 3.5 * i,
@@ -237,7 +291,10 @@ def _base(title, task, target, classes):
         "task": task,
         "target": target,
         "classes": classes,
-        "verdict": {"status": "trustworthy", "reason": "950 of 1000 draws are effective and no draw dominates."},
+        "verdict": {
+            "status": "trustworthy",
+            "reason": "950 of 1000 draws are effective and no draw dominates.",
+        },
         "summary": {
             "n_train": 280,
             "n_test": 71,
@@ -251,7 +308,13 @@ def _base(title, task, target, classes):
             "version": "0.2.0",
             "data": "ionosphere.csv",
         },
-        "diagnostics": {"n_draws": 1000, "ess": 950.0, "khat": 0.21, "log_evidence": -65.1, "log_evidence_error": 0.1},
+        "diagnostics": {
+            "n_draws": 1000,
+            "ess": 950.0,
+            "khat": 0.21,
+            "log_evidence": -65.1,
+            "log_evidence_error": 0.1,
+        },
         "settings": {
             "seed": 0,
             "n_particles": 1000,
@@ -264,7 +327,10 @@ def _base(title, task, target, classes):
 
 
 def _class_metrics():
-    nll = metric("nll", 0.16, 0.21, 0.03, "lower") | {"label": "negative log-likelihood", "unit": "nats"}
+    nll = metric("nll", 0.16, 0.21, 0.03, "lower") | {
+        "label": "negative log-likelihood",
+        "unit": "nats",
+    }
     return [metric("accuracy", 0.95, 0.93, 0.015), nll]
 
 

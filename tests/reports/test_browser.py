@@ -12,10 +12,16 @@ from reports import records
 webdriver = pytest.importorskip("selenium.webdriver")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)"
+    not (CHROMIUM and DRIVER),
+    reason="needs chromium and chromedriver (Debian: chromium, chromium-driver)",
 )
 
-LONG = ["<script>alert(1)</script>", "a" * 80, "日本語のクラス", *(f"class number {i}" for i in range(27))]
+LONG = [
+    "<script>alert(1)</script>",
+    "a" * 80,
+    "日本語のクラス",
+    *(f"class number {i}" for i in range(27)),
+]
 PAGES = {
     "binary": records.binary,
     "multiclass": records.multiclass,
@@ -60,7 +66,12 @@ return {paper: page.backgroundColor, ink: page.color, card: card.backgroundColor
 def browser():
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
-    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+    for argument in (
+        "--headless=new",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--hide-scrollbars",
+    ):
         options.add_argument(argument)
     if os.geteuid() == 0:
         options.add_argument("--no-sandbox")
@@ -77,7 +88,12 @@ def paths(tmp_path_factory):
 
 
 def show(browser, path, width=1280, scheme="light"):
-    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}  # windows are at least 500 wide
+    screen = {
+        "width": width,
+        "height": 900,
+        "deviceScaleFactor": 1,
+        "mobile": False,
+    }  # windows are at least 500 wide
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
@@ -89,8 +105,12 @@ def contrast(first, second):
     """Ratio of relative luminances as WCAG 2 defines it; 4.5 is the least for text."""
 
     def luminance(colour):
-        parts = [float(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        parts = [
+            float(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")
+        ]
+        linear = [
+            part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+        ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
     low, high = sorted((luminance(first), luminance(second)))
@@ -104,7 +124,11 @@ def test_page_fetches_nothing_and_complains_of_nothing(name, browser, paths):
     show(browser, paths[name])
     assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
     events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
-    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    asked = [
+        event["params"]["request"]["url"]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
+    ]
     assert asked == [paths[name].as_uri()]
     assert browser.get_log("browser") == []
 
@@ -125,7 +149,9 @@ def test_page_figures_are_seen_whole_with_readable_letters(name, width, browser,
     show(browser, paths[name], width)
     drawings = browser.execute_script(DRAWINGS)
     assert len(drawings) == N_DRAWINGS[name]
-    assert sum(drawing["smallest"] is None for drawing in drawings) == N_WITHOUT_LETTERS.get(name, 0)
+    assert sum(drawing["smallest"] is None for drawing in drawings) == N_WITHOUT_LETTERS.get(
+        name, 0
+    )
     for drawing in drawings:
         assert drawing["visible"]
         assert drawing["width"] > 150
@@ -141,7 +167,9 @@ def test_page_figures_are_seen_whole_with_readable_letters(name, width, browser,
 def test_page_text_stands_out(name, scheme, browser, paths):
     show(browser, paths[name], scheme=scheme)
     seen = browser.execute_script(COLOURS)
-    assert contrast(seen["paper"], "rgb(255, 255, 255)" if scheme == "dark" else "rgb(0, 0, 0)") > 15
+    assert (
+        contrast(seen["paper"], "rgb(255, 255, 255)" if scheme == "dark" else "rgb(0, 0, 0)") > 15
+    )
     for text, behind in [("ink", "paper"), ("ink", "card"), ("letters", "card")]:
         assert contrast(seen[text], seen[behind]) > 7, (text, behind)
     for text, behind in [("soft", "card"), ("soft", "paper"), ("badge", "badgePaper")]:
@@ -151,9 +179,13 @@ def test_page_text_stands_out(name, scheme, browser, paths):
 @pytest.mark.parametrize("name", ["binary", "regression"])
 def test_page_links_lead_to_sections(name, browser, paths):
     show(browser, paths[name])
-    links = browser.execute_script("return [...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))")
+    links = browser.execute_script(
+        "return [...document.querySelectorAll('nav a')].map(a => a.getAttribute('href'))"
+    )
     assert len(links) >= 8
-    assert browser.execute_script("return arguments[0].every(link => document.querySelector(link))", links)
+    assert browser.execute_script(
+        "return arguments[0].every(link => document.querySelector(link))", links
+    )
 
 
 def test_page_prints_on_white_without_navigation(browser, paths):

@@ -16,7 +16,16 @@ KINDS = {
     "multiclass": records.multiclass_compared,
     "regression": records.regression_compared,
 }
-NEW = ("per_draw", "best", "milliseconds_per_row", "roc", "confusion", "squared_errors", "chosen", "trials")
+NEW = (
+    "per_draw",
+    "best",
+    "milliseconds_per_row",
+    "roc",
+    "confusion",
+    "squared_errors",
+    "chosen",
+    "trials",
+)
 MARKED = (
     "marked: the best, or not told apart from it on these rows "
     "(95 % interval of the difference over resampled test rows)"
@@ -63,7 +72,14 @@ def test_comparison_has_a_time_per_row_only_where_measured():
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "-"), (0, "0 ms"), (0.0042, "4.2 µs"), (0.42, "0.42 ms"), (37.2, "37 ms"), (4200, "4.2 s")],
+    [
+        (None, "-"),
+        (0, "0 ms"),
+        (0.0042, "4.2 µs"),
+        (0.42, "0.42 ms"),
+        (37.2, "37 ms"),
+        (4200, "4.2 s"),
+    ],
 )
 def test_milliseconds_are_readable(value, text):
     assert milliseconds(value) == text
@@ -73,7 +89,10 @@ def test_comparison_draws_all_curves_in_one_figure():
     body = shown(records.binary_compared())
     assert body.count("<svg") == 1
     assert len(re.findall(r">[\w -]+, AUC 0\.\d{3}<", body)) == 4
-    assert len(re.findall(r'aria-label="ROC curves [^"]*annealed 0\.\d{3}[^"]*adam 0\.\d{3}', body)) == 1
+    assert (
+        len(re.findall(r'aria-label="ROC curves [^"]*annealed 0\.\d{3}[^"]*adam 0\.\d{3}', body))
+        == 1
+    )
 
 
 def test_comparison_takes_the_area_under_the_curve_where_none_is_given():
@@ -85,15 +104,26 @@ def test_comparison_takes_the_area_under_the_curve_where_none_is_given():
 def test_comparison_tells_the_settings_and_how_they_were_chosen():
     record = records.binary_compared()
     chosen = [
-        {"chosen": {"prior_std": 2.0}, "chosen_by": "evidence", "trials": [{}] * 3, "tuning_seconds": 4.25},
-        {"chosen": {"early_stopping": False, "rate": 0.01}, "trials": [{}] * 6, "tuning_seconds": None},
+        {
+            "chosen": {"prior_std": 2.0},
+            "chosen_by": "evidence",
+            "trials": [{}] * 3,
+            "tuning_seconds": 4.25,
+        },
+        {
+            "chosen": {"early_stopping": False, "rate": 0.01},
+            "trials": [{}] * 6,
+            "tuning_seconds": None,
+        },
         {"chosen": {"prior_std": 1.0}, "chosen_by": None, "trials": [], "tuning_seconds": 0.0},
         {"chosen": {}},
     ]
     entries = [entry | more for entry, more in zip(record["comparison"], chosen, strict=True)]
     body = comparison(record | {"comparison": entries}).body
     told = body.split("Chosen settings</h3>")[1].split("</tbody>")[0]
-    cells = [re.sub(r"<[^>]+>", "|", row) for row in re.findall(r"<tr>(.*?)</tr>", told, re.DOTALL)[1:]]
+    cells = [
+        re.sub(r"<[^>]+>", "|", row) for row in re.findall(r"<tr>(.*?)</tr>", told, re.DOTALL)[1:]
+    ]
     assert "|prior_std 2||evidence||3||4.2 s|" in cells[0]
     assert "|early_stopping no, rate 0.01||validation||6||-|" in cells[1]
     assert "|prior_std 1||as given||-||-|" in cells[2]
@@ -136,7 +166,17 @@ def test_comparison_tells_medians_and_errors_of_zero():
 
 
 @pytest.mark.parametrize(
-    "errors", [[0.0], [0.0] * 9, [2.0], [2.0] * 9, [0.0, 1e-300, 1e300], [3.0, 4.0], [1e-320, 5.0], [1.0] * 8 + [9.0]]
+    "errors",
+    [
+        [0.0],
+        [0.0] * 9,
+        [2.0],
+        [2.0] * 9,
+        [0.0, 1e-300, 1e300],
+        [3.0, 4.0],
+        [1e-320, 5.0],
+        [1.0] * 8 + [9.0],
+    ],
 )
 def test_comparison_draws_errors_of_any_size(errors):
     body = shown(records.regression_compared(), squared_errors=errors)
@@ -195,7 +235,9 @@ def test_comparison_refuses_bad_parts(change, words):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", ["<script>alert('x')</script> $x_1$", "日本語", "x" * 300, "\ud800", ""])
+@pytest.mark.parametrize(
+    "name", ["<script>alert('x')</script> $x_1$", "日本語", "x" * 300, "\ud800", ""]
+)
 def test_comparison_takes_any_name(kind, name):
     record = KINDS[kind]()
     record |= {"classes": [name] * len(record["classes"])} if record["classes"] else {}

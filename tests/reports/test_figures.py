@@ -16,7 +16,10 @@ PNG = b"\x89PNG"
 
 def curve(label, power=0.25):
     grid = np.linspace(0, 1, 51)
-    bands = {k: [(grid ** (power * s)).tolist(), (grid ** (power / s)).tolist()] for k, s in LEVELS.items()}
+    bands = {
+        k: [(grid ** (power * s)).tolist(), (grid ** (power / s)).tolist()]
+        for k, s in LEVELS.items()
+    }
     return {"class": label, "grid": grid.tolist(), "mean": (grid**power).tolist(), "bands": bands}
 
 
@@ -38,19 +41,41 @@ def errors(n=60, scale=1.0, seed=0):
 DRAWS = np.random.default_rng(0).beta(8, 2, 200).tolist()
 CALLS = {
     "roc": lambda path: figures.roc([curve(0), curve(1)], path, "A title", ["sick", "well"]),
-    "roc_grid": lambda path: figures.roc_grid({"20 rows": [curve(0)], "50 rows": [curve(0)]}, path, "A title"),
-    "metric_by_step": lambda path: figures.metric_by_step({"one": steps(5), "two": steps(30)}, path, "A title"),
+    "roc_grid": lambda path: figures.roc_grid(
+        {"20 rows": [curve(0)], "50 rows": [curve(0)]}, path, "A title"
+    ),
+    "metric_by_step": lambda path: figures.metric_by_step(
+        {"one": steps(5), "two": steps(30)}, path, "A title"
+    ),
     "histograms": lambda path: figures.histograms([row(DRAWS)], path, "A title", ["sick", "well"]),
-    "confusion": lambda path: figures.confusion({"one": [[3, 1.25], [0, 4]]}, path, "A title", ["sick", "well"]),
-    "squared_errors": lambda path: figures.squared_errors({"one": errors(), "two": errors(60, 1e-4)}, path, "A title"),
+    "confusion": lambda path: figures.confusion(
+        {"one": [[3, 1.25], [0, 4]]}, path, "A title", ["sick", "well"]
+    ),
+    "squared_errors": lambda path: figures.squared_errors(
+        {"one": errors(), "two": errors(60, 1e-4)}, path, "A title"
+    ),
 }
 SAID = {
-    "roc": ["sick", "AUC 0.7", "false positive rate", "true positive rate", "99 % of draws", "chance"],
+    "roc": [
+        "sick",
+        "AUC 0.7",
+        "false positive rate",
+        "true positive rate",
+        "99 % of draws",
+        "chance",
+    ],
     "roc_grid": ["20 rows", "50 rows", "AUC 0.7"],
     "metric_by_step": ["one", "two", "AUC", "accuracy", "step"],
     "histograms": ["row 7: sick", "probability of the true class", "Beta fit"],
     "confusion": ["one", "sick", "well", "1.2<", ">3<", "predicted", "truth", "84.8 % right"],
-    "squared_errors": ["one", "two", "squared error of 60 test rows", "median", "middle half", "how the rows spread"],
+    "squared_errors": [
+        "one",
+        "two",
+        "squared error of 60 test rows",
+        "median",
+        "middle half",
+        "how the rows spread",
+    ],
 }
 
 
@@ -73,7 +98,9 @@ def test_figure_svg_holds_its_words_as_text(name, tmp_path):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_figure_svg_is_the_same_for_the_same_data(name, tmp_path):
-    assert CALLS[name](tmp_path / "a.svg").read_bytes() == CALLS[name](tmp_path / "b.svg").read_bytes()
+    assert (
+        CALLS[name](tmp_path / "a.svg").read_bytes() == CALLS[name](tmp_path / "b.svg").read_bytes()
+    )
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -128,7 +155,10 @@ def test_metric_by_step_draws_a_single_step(tmp_path):
 
 @pytest.mark.parametrize(
     ("entry", "words"),
-    [({"auc": float("nan"), "accuracy": 1.0}, "auc of one must be finite"), ({"auc": 1.0}, "key 'accuracy'")],
+    [
+        ({"auc": float("nan"), "accuracy": 1.0}, "auc of one must be finite"),
+        ({"auc": 1.0}, "key 'accuracy'"),
+    ],
 )
 def test_metric_by_step_refuses_bad_steps(entry, words, tmp_path):
     with pytest.raises(InputError, match=words):
@@ -180,7 +210,9 @@ def test_beta_by_moments_is_none_without_a_fit(draws):
 
 
 def test_confusion_draws_six_classes(tmp_path):
-    text = figures.confusion({"one": np.eye(6).tolist()}, tmp_path / "f.svg", "t", GLASS).read_text()
+    text = figures.confusion(
+        {"one": np.eye(6).tolist()}, tmp_path / "f.svg", "t", GLASS
+    ).read_text()
     assert all(name.split()[0] in text for name in GLASS)
 
 
@@ -195,7 +227,15 @@ def test_confusion_shares_sum_to_one_by_row():
 
 @pytest.mark.parametrize(
     ("count", "text"),
-    [(3.0, "3"), (0.0, "0"), (2.26, "2.3"), (19.999, "20.0"), (99.94, "99.9"), (99.96, "100"), (931.4, "931")],
+    [
+        (3.0, "3"),
+        (0.0, "0"),
+        (2.26, "2.3"),
+        (19.999, "20.0"),
+        (99.94, "99.9"),
+        (99.96, "100"),
+        (931.4, "931"),
+    ],
 )
 def test_confusion_cells_have_one_decimal_unless_whole_or_large(count, text):
     assert cell_text(count) == text
@@ -216,7 +256,9 @@ def test_confusion_refuses_bad_matrices(matrix, words, tmp_path):
 
 
 @pytest.mark.parametrize("n_panels", [1, 9])
-@pytest.mark.parametrize("names", [list("0123456789"), [f"a longer name {i}" for i in range(10)], ["a", "b"]])
+@pytest.mark.parametrize(
+    "names", [list("0123456789"), [f"a longer name {i}" for i in range(10)], ["a", "b"]]
+)
 def test_confusion_clips_nothing_at_the_edges(n_panels, names, tmp_path):
     matrix = (900 * np.eye(len(names)) + 7.5).tolist()
     labels = [f"a method of long name {i}" for i in range(n_panels)]
@@ -239,7 +281,10 @@ def margins_are_white(path):
 
 @pytest.mark.parametrize("n_methods", [1, 2, 5, 9])
 def test_squared_errors_clip_nothing_at_the_edges(n_methods, tmp_path):
-    by_method = {f"PMCnet-light, with weights {i}": [0.0, *errors(500, 10.0**-i, i)] for i in range(n_methods)}
+    by_method = {
+        f"PMCnet-light, with weights {i}": [0.0, *errors(500, 10.0**-i, i)]
+        for i in range(n_methods)
+    }
     assert margins_are_white(figures.squared_errors(by_method, tmp_path / "f.png", "t"))
 
 

@@ -11,7 +11,11 @@ from pmcnet.reports.page import render, write_report
 from pmcnet.reports.record import real
 from reports import records
 
-KINDS = {"binary": records.binary, "multiclass": records.multiclass, "regression": records.regression}
+KINDS = {
+    "binary": records.binary,
+    "multiclass": records.multiclass,
+    "regression": records.regression,
+}
 COMPARED = {
     "binary compared": records.binary_compared,
     "multiclass compared": records.multiclass_compared,
@@ -20,11 +24,21 @@ COMPARED = {
 PAGES = KINDS | COMPARED
 ALWAYS = ["verdict", "facts", "metrics"]
 SECTIONS = {
-    "binary": ["roc", "calibration", "histograms", "uncertain", "confusion", "history", "comparison"],
+    "binary": [
+        "roc",
+        "calibration",
+        "histograms",
+        "uncertain",
+        "confusion",
+        "history",
+        "comparison",
+    ],
     "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
     "regression": ["scatter", "calibration", "histograms", "uncertain", "history"],
 }
-SECTIONS |= {f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()}
+SECTIONS |= {
+    f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
+}
 VOID = {"meta"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 
@@ -96,7 +110,8 @@ def test_page_loads_nothing_and_runs_nothing(kind, pages):
 @pytest.mark.parametrize("kind", PAGES)
 def test_page_figures_are_told_in_words(kind, pages):
     drawings = re.findall(
-        r'<svg class="drawing" role="img" aria-label="([^"]+)" viewBox="[^"]+"><title>([^<]+)<', pages[kind]
+        r'<svg class="drawing" role="img" aria-label="([^"]+)" viewBox="[^"]+"><title>([^<]+)<',
+        pages[kind],
     )
     assert len(drawings) == pages[kind].count("<svg") > 8
     figures = re.findall(r"<figure.*?</figure>", pages[kind], re.DOTALL)
@@ -107,7 +122,9 @@ def test_page_figures_are_told_in_words(kind, pages):
 def test_page_figures_follow_light_and_dark(kind, pages):
     drawings = re.findall(r"<svg.*?</svg>", pages[kind], re.DOTALL)
     assert not [
-        colour for drawing in drawings for colour in re.findall(r"#[0-9a-fA-F]{3,8}\b(?![-\w])|font-family", drawing)
+        colour
+        for drawing in drawings
+        for colour in re.findall(r"#[0-9a-fA-F]{3,8}\b(?![-\w])|font-family", drawing)
     ]
     used = set(re.findall(r"var\((--[\w-]+)\)", pages[kind]))
     dark = pages[kind].split("prefers-color-scheme: dark")[1].split("@media")[0].split("}")[0]
@@ -115,8 +132,14 @@ def test_page_figures_follow_light_and_dark(kind, pages):
 
 
 def test_page_says_the_verdict_and_what_it_means():
-    for status, words in {"trustworthy": "can be used", "doubtful": "with care", "degenerate": "Do not use"}.items():
-        page = render(records.bare() | {"verdict": {"status": status, "reason": "because it is so."}})
+    for status, words in {
+        "trustworthy": "can be used",
+        "doubtful": "with care",
+        "degenerate": "Do not use",
+    }.items():
+        page = render(
+            records.bare() | {"verdict": {"status": status, "reason": "because it is so."}}
+        )
         assert f"</span>{status}</span>" in page
         assert "Because it is so." in page
         assert words in page
@@ -137,10 +160,13 @@ def test_page_escapes_everything():
     }
     record["summary"] = dict.fromkeys(record["summary"], EVIL)
     record["settings"] = {EVIL: {EVIL: EVIL}, "list": [EVIL]}
-    record["metrics"] = [metric | {"label": EVIL, "unit": EVIL, "better": EVIL} for metric in record["metrics"]]
+    record["metrics"] = [
+        metric | {"label": EVIL, "unit": EVIL, "better": EVIL} for metric in record["metrics"]
+    ]
     record["uncertain"] = [row | {"prediction": EVIL, "truth": EVIL} for row in record["uncertain"]]
     record["comparison"] = [
-        row | {"method": EVIL, "verdict": EVIL, "metrics": {EVIL: 1.0}} for row in record["comparison"]
+        row | {"method": EVIL, "verdict": EVIL, "metrics": {EVIL: 1.0}}
+        for row in record["comparison"]
     ]
     record["history"] = [step | {EVIL: 2.0} for step in record["history"]]
     record["diagnostics"] |= {EVIL: EVIL}
@@ -151,7 +177,9 @@ def test_page_escapes_everything():
     assert "".join(reader.words).count(EVIL) > 20
 
 
-@pytest.mark.parametrize("name", ["日本語のクラス", "Ελληνικά 🦜", "x" * 300, "\ud800", "", "$\\frac{a$"])
+@pytest.mark.parametrize(
+    "name", ["日本語のクラス", "Ελληνικά 🦜", "x" * 300, "\ud800", "", "$\\frac{a$"]
+)
 def test_page_takes_any_name(name, tmp_path):
     record = records.binary() | {"title": name, "classes": [name, "other"]}
     assert write_report(record, tmp_path / "page.html").stat().st_size > 10_000
@@ -177,7 +205,10 @@ def test_page_of_the_bare_record_has_no_figure(task):
 def test_page_takes_none_for_every_optional_part(kind):
     record = KINDS[kind]()
     nothing = dict.fromkeys(set(record) - set(records.bare()))
-    nothing |= {"summary": dict.fromkeys(record["summary"]), "diagnostics": dict.fromkeys(record["diagnostics"])}
+    nothing |= {
+        "summary": dict.fromkeys(record["summary"]),
+        "diagnostics": dict.fromkeys(record["diagnostics"]),
+    }
     page = render(record | nothing)
     assert sections_of(page) == [*ALWAYS, "settings", "diagnostics"]
     assert "None" not in page
@@ -199,19 +230,35 @@ def test_page_of_one_test_row(kind):
         if key in record:
             record[key] = record[key][:1]
     if kind != "regression":
-        record["calibration"]["bins"] = [{"confidence": 0.9, "accuracy": 1.0, "n": 1, "low": 0.1, "high": 1.0}]
+        record["calibration"]["bins"] = [
+            {"confidence": 0.9, "accuracy": 1.0, "n": 1, "low": 0.1, "high": 1.0}
+        ]
     assert Reader(render(record)).open == []
 
 
 def test_page_takes_numbers_of_any_size():
     record = records.regression()
     record["metrics"] = [
-        {"name": "huge", "value": 1e300, "per_draw": {"mean": None, "std": None, "interval95": [1e299, 1e300]}},
+        {
+            "name": "huge",
+            "value": 1e300,
+            "per_draw": {"mean": None, "std": None, "interval95": [1e299, 1e300]},
+        },
         {"name": "lost", "value": float("nan"), "per_draw": None},
-        {"name": "endless", "value": float("inf"), "per_draw": {"mean": 1.0, "std": 0.0, "interval95": [1.0, 1.0]}},
+        {
+            "name": "endless",
+            "value": float("inf"),
+            "per_draw": {"mean": 1.0, "std": 0.0, "interval95": [1.0, 1.0]},
+        },
     ]
-    record["history"] = [{"ess": None, "log_evidence": -1e9}, {"ess": float("nan"), "log_evidence": 5}]
-    record["histograms"] = [{"row": 0, "y": None, "draws": [2.0] * 200}, {"row": 1, "y": 3.0, "draws": [1e6, 2e6]}]
+    record["history"] = [
+        {"ess": None, "log_evidence": -1e9},
+        {"ess": float("nan"), "log_evidence": 5},
+    ]
+    record["histograms"] = [
+        {"row": 0, "y": None, "draws": [2.0] * 200},
+        {"row": 1, "y": 3.0, "draws": [1e6, 2e6]},
+    ]
     page = render(record)
     assert ">∞<" in page
     assert ">-<" in page
@@ -260,19 +307,31 @@ def test_write_report_leaves_no_part_behind_when_the_disk_refuses(tmp_path):
         ({"format": 0}, "format of 1"),
         ({"format": None}, "must say its format"),
         ({"task": "ranking"}, "binary, multiclass, regression; got 'ranking'"),
-        ({"verdict": {"status": "fine", "reason": "x"}}, "trustworthy, doubtful, degenerate; got 'fine'"),
+        (
+            {"verdict": {"status": "fine", "reason": "x"}},
+            "trustworthy, doubtful, degenerate; got 'fine'",
+        ),
         ({"metrics": {"accuracy": 1}}, "metrics of a record must be a list"),
         ({"metrics": [3]}, r"metrics\[0\] of a record must be a mapping"),
         ({"metrics": [{"name": "a"}]}, "key 'value'"),
         ({"metrics": [{"name": "a", "value": "high"}]}, "number or null"),
-        ({"metrics": [{"name": "a", "value": 1, "per_draw": {"interval95": [2.0, 1.0]}}]}, "must be \\[low, high\\]"),
+        (
+            {"metrics": [{"name": "a", "value": 1, "per_draw": {"interval95": [2.0, 1.0]}}]},
+            "must be \\[low, high\\]",
+        ),
         ({"roc": "x"}, "roc of a record must be a list"),
         ({"roc": [{"class": 0}]}, "key 'grid'"),
         ({"roc": [records.curve("x", 0.5)]}, "the roc of this record cannot be read"),
         ({"confusion": [[1, 0, 0], [0, 1]]}, "confusion must be numbers"),
         ({"calibration": {"ece": 0.1}}, "key 'bins'"),
-        ({"calibration": {"levels": [0.5, 0.9], "coverage": [0.5]}}, "one coverage, low and high per level"),
-        ({"scatter": [{"y": 1.0, "mean": 1.0, "low": 2.0, "high": 0.0}]}, "low must not exceed high"),
+        (
+            {"calibration": {"levels": [0.5, 0.9], "coverage": [0.5]}},
+            "one coverage, low and high per level",
+        ),
+        (
+            {"scatter": [{"y": 1.0, "mean": 1.0, "low": 2.0, "high": 0.0}]},
+            "low must not exceed high",
+        ),
         ({"histograms": [{"row": 1, "class": 0, "probability": [0.5, None]}]}, "finite"),
     ],
 )
@@ -316,11 +375,18 @@ def test_number_is_short_at_every_size(value, text):
 
 def test_counts_shares_and_settings_are_readable():
     assert (count(1234.4), count(None), share(0.9312), share(None)) == ("1,234", "-", "93.1 %", "-")
-    assert (setting(True), setting([1, 2.5]), setting([]), setting(2.0)) == ("yes", "1, 2.5", "-", "2")
+    assert (setting(True), setting([1, 2.5]), setting([]), setting(2.0)) == (
+        "yes",
+        "1, 2.5",
+        "-",
+        "2",
+    )
 
 
 def test_many_intervals_are_counted_and_some_of_them_drawn():
-    rows = [{"y": i, "mean": i, "low": i - 1, "high": i + 1 if i % 10 else i - 0.5} for i in range(1000)]
+    rows = [
+        {"y": i, "mean": i, "low": i - 1, "high": i + 1 if i % 10 else i - 0.5} for i in range(1000)
+    ]
     section = figure_sections.scatter({"scatter": rows, "scatter_coverage": 0.9})
     assert "900 of 1,000 intervals of level 90 % contain the observed value" in section.body
     assert "400 of the rows are drawn." in section.body
@@ -343,7 +409,9 @@ def test_history_leaves_out_what_no_axis_can_hold(value):
 
 def test_intervals_that_no_axis_can_hold_are_refused():
     rows = [{"y": 1.0, "mean": 1.0, "low": -1e308, "high": 1e308}]
-    with pytest.raises(InputError, match=r"scatter low must be finite, at most 1e\+300; 1 of 1 values are not"):
+    with pytest.raises(
+        InputError, match=r"scatter low must be finite, at most 1e\+300; 1 of 1 values are not"
+    ):
         figure_sections.scatter({"scatter": rows})
 
 
@@ -352,7 +420,9 @@ def test_arithmetic_that_fails_is_told_as_a_record_that_cannot_be_read(monkeypat
         raise OverflowError("too large")
 
     monkeypatch.setattr(page, "_ORDER", (failing,))
-    with pytest.raises(InputError, match=r"the failing of this record cannot be read \(OverflowError: too large\)"):
+    with pytest.raises(
+        InputError, match=r"the failing of this record cannot be read \(OverflowError: too large\)"
+    ):
         render(records.regression())
 
 

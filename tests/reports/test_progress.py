@@ -40,7 +40,9 @@ def test_progress_ends_when_the_run_fails():
     assert not progress._bar.live.is_started
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.2, "1 s"), (99, "99 s"), (600, "10 min"), (7200, "2.0 h")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "1 s"), (99, "99 s"), (600, "10 min"), (7200, "2.0 h")]
+)
 def test_time_left_is_readable(seconds, text):
     assert _span(seconds) == text
 
@@ -60,7 +62,11 @@ def test_fit_on_a_terminal_has_one_bar_per_stage():
         progress.stage("starts")
         progress.epoch(3, 4)
         (epochs,) = progress._bar.tasks
-        assert (epochs.completed, epochs.total, epochs.fields["text"]) == (0.75, 1.0, "epoch 3 of 4")
+        assert (epochs.completed, epochs.total, epochs.fields["text"]) == (
+            0.75,
+            1.0,
+            "epoch 3 of 4",
+        )
         progress.stage("steps")
         assert not progress._bar.tasks
         for state, info in steps(2):

@@ -6,7 +6,9 @@ from pmcnet.runs.advice import advice
 
 
 def model(status, method="annealed", **options):
-    return SimpleNamespace(verdict_=SimpleNamespace(status=status), method_=method, method_options_=options)
+    return SimpleNamespace(
+        verdict_=SimpleNamespace(status=status), method_=method, method_options_=options
+    )
 
 
 def test_nothing_is_advised_where_the_posterior_can_be_trusted():

@@ -33,7 +33,10 @@ def kept(tmp_path):
 def test_latest_is_read_and_the_one_before_is_kept(kept):
     found = kept.load(PROBLEM, CPU)
     assert (found.state.step, found.remark) == (2, "")
-    assert {path.name for path in kept.folder.iterdir()} == {"state.safetensors", "previous.safetensors"}
+    assert {path.name for path in kept.folder.iterdir()} == {
+        "state.safetensors",
+        "previous.safetensors",
+    }
 
 
 @pytest.mark.parametrize("how", ["missing", "cannot be read"])
@@ -63,10 +66,18 @@ def test_checkpoints_that_cannot_be_read_are_refused(kept):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("data", "x"), ("hidden", [17]), ("prior_std", 2.0), ("method_options", {"n_steps": 4}), ("method_options", {})],
+    [
+        ("data", "x"),
+        ("hidden", [17]),
+        ("prior_std", 2.0),
+        ("method_options", {"n_steps": 4}),
+        ("method_options", {}),
+    ],
 )
 def test_state_of_another_problem_is_refused_by_what_differs(kept, name, value):
-    with pytest.raises(InputError, match=f"belongs to another run: it was begun with another {name}"):
+    with pytest.raises(
+        InputError, match=f"belongs to another run: it was begun with another {name}"
+    ):
         kept.load({**PROBLEM, name: value}, CPU)
 
 

@@ -28,17 +28,23 @@ def quick(monkeypatch):
 
 
 def settings(folder, **given):
-    return RunSettings(data=str(folder / "rows.csv"), target="y", hidden=(2,), device="cpu", budget="1s", **given)
+    return RunSettings(
+        data=str(folder / "rows.csv"), target="y", hidden=(2,), device="cpu", budget="1s", **given
+    )
 
 
 @pytest.mark.parametrize("kind", [classes, numbers])
 def test_tuned_method_is_fitted_with_the_best_of_six(quick, tmp_path, kind):
     written(kind(), tmp_path / "rows.csv")
-    compared = compare_runs(settings(tmp_path), ["adam-map", "annealed"], tmp_path / "out", shown=Shown())
+    compared = compare_runs(
+        settings(tmp_path), ["adam-map", "annealed"], tmp_path / "out", shown=Shown()
+    )
     ours, other = compared.entries
     assert len(ours["trials"]) == 6
     best = min(ours["trials"], key=lambda trial: trial["validation_nll"])
-    assert ours["chosen"] == {name: value for name, value in best.items() if name != "validation_nll"}
+    assert ours["chosen"] == {
+        name: value for name, value in best.items() if name != "validation_nll"
+    }
     assert (ours["chosen_by"], other["chosen_by"]) == ("validation", "evidence")
     assert ours["tuning_seconds"] > 0
     assert other["tuning_seconds"] > 0
@@ -46,23 +52,34 @@ def test_tuned_method_is_fitted_with_the_best_of_six(quick, tmp_path, kind):
     config = read_config(tmp_path / "out" / "adam-map" / "config.toml")
     assert config["prior_std"] == ours["chosen"]["prior_std"]
     assert config["method_options"]["n_epochs"] == ours["chosen"]["n_epochs"]
-    total = json.loads((tmp_path / "out" / "annealed" / "metrics.json").read_text())["seconds"]["fit"]
+    total = json.loads((tmp_path / "out" / "annealed" / "metrics.json").read_text())["seconds"][
+        "fit"
+    ]
     assert other["seconds"] + other["tuning_seconds"] == pytest.approx(total)
 
 
 def test_without_tuning_the_defaults_are_taken(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
     given = settings(tmp_path, prior_std=1.0)
-    entries = compare_runs(given, ["adam-map", "adam-mle"], tmp_path / "out", shown=Shown(), tune="none").entries
+    entries = compare_runs(
+        given, ["adam-map", "adam-mle"], tmp_path / "out", shown=Shown(), tune="none"
+    ).entries
     assert [entry["chosen"] for entry in entries] == [{"prior_std": 1.0}, {}]
-    assert all((entry["trials"], entry["chosen_by"], entry["tuning_seconds"]) == ([], None, 0.0) for entry in entries)
-    assert read_config(tmp_path / "out" / "adam-map" / "config.toml")["method_options"]["n_epochs"] > 40
+    assert all(
+        (entry["trials"], entry["chosen_by"], entry["tuning_seconds"]) == ([], None, 0.0)
+        for entry in entries
+    )
+    assert (
+        read_config(tmp_path / "out" / "adam-map" / "config.toml")["method_options"]["n_epochs"]
+        > 40
+    )
 
 
 def test_comparison_has_the_same_numbers_again(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
     found = [
-        compare_runs(settings(tmp_path), ["adam-map"], tmp_path / out, shown=Shown()).entries[0] for out in ("a", "b")
+        compare_runs(settings(tmp_path), ["adam-map"], tmp_path / out, shown=Shown()).entries[0]
+        for out in ("a", "b")
     ]
     for name in ("metrics", "chosen", "trials"):
         assert found[0][name] == found[1][name]
@@ -70,7 +87,16 @@ def test_comparison_has_the_same_numbers_again(quick, tmp_path):
 
 def test_command_tells_choices_as_a_table_and_as_json(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
-    common = ("compare", tmp_path / "rows.csv", "--target", "y", "--methods", "adam-map,adam-mle", "--hidden", 2)
+    common = (
+        "compare",
+        tmp_path / "rows.csv",
+        "--target",
+        "y",
+        "--methods",
+        "adam-map,adam-mle",
+        "--hidden",
+        2,
+    )
     result = done(*common, "--out", tmp_path / "a")
     assert "tuning s" in result.stdout
     assert "(the best of 6 by validation)" in result.stdout
@@ -78,16 +104,24 @@ def test_command_tells_choices_as_a_table_and_as_json(quick, tmp_path):
     plain = done(*common, "--tune", "none", "--prior-std", 1, "--out", tmp_path / "b", "--json")
     assert [entry["trials"] for entry in json.loads(plain.stdout)] == [[], []]
     assert (
-        "its defaults (as given)" in done(*common, "--tune", "none", "--prior-std", 1, "--out", tmp_path / "c").stdout
+        "its defaults (as given)"
+        in done(*common, "--tune", "none", "--prior-std", 1, "--out", tmp_path / "c").stdout
     )
 
 
 def test_run_of_a_tuned_method_is_repeated_from_its_config(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
     compare_runs(settings(tmp_path), ["adam-map"], tmp_path / "out", shown=Shown())
-    done("fit", "--config", tmp_path / "out" / "adam-map" / "config.toml", "--out", tmp_path / "again")
+    done(
+        "fit",
+        "--config",
+        tmp_path / "out" / "adam-map" / "config.toml",
+        "--out",
+        tmp_path / "again",
+    )
     first, again = (
-        (folder / "predictions.csv").read_text() for folder in (tmp_path / "out" / "adam-map", tmp_path / "again")
+        (folder / "predictions.csv").read_text()
+        for folder in (tmp_path / "out" / "adam-map", tmp_path / "again")
     )
     assert first == again
 
@@ -132,16 +166,29 @@ def test_method_without_its_library_is_refused_before_anything_is_done(tmp_path,
     written(classes(), tmp_path / "rows.csv")
     common = ("compare", tmp_path / "rows.csv", "--target", "y", "--out", tmp_path / "out")
     refused(
-        *common, "--methods", "annealed,laplace", says=("laplace needs laplace-torch", "pip install 'pmcnet[laplace]'")
+        *common,
+        "--methods",
+        "annealed,laplace",
+        says=("laplace needs laplace-torch", "pip install 'pmcnet[laplace]'"),
     )
-    refused("fit", tmp_path / "rows.csv", "--target", "y", "--method", "nuts", says=("nuts needs NumPyro",))
+    refused(
+        "fit",
+        tmp_path / "rows.csv",
+        "--target",
+        "y",
+        "--method",
+        "nuts",
+        says=("nuts needs NumPyro",),
+    )
     assert files(tmp_path) == {"rows.csv"}
 
 
 @pytest.mark.parametrize("name", requirements.LIBRARIES)
 def test_method_of_another_library_is_compared(quick, tmp_path, name, monkeypatch):
     if not requirements.installed(name):
-        pytest.skip(f"{requirements.LIBRARIES[name].title} is not installed: pip install 'pmcnet[{name}]'")
+        pytest.skip(
+            f"{requirements.LIBRARIES[name].title} is not installed: pip install 'pmcnet[{name}]'"
+        )
     written(classes(), tmp_path / "rows.csv")
     given = settings(tmp_path, prior_std=1.0)
     entry = compare_runs(given, [name], tmp_path / "out", shown=Shown()).entries[0]

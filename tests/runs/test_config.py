@@ -35,7 +35,9 @@ def test_defaults_fill_what_is_not_given():
 
 def test_every_setting_is_written():
     config = tomllib.loads(config_text(RunSettings(data="wine"), {}))
-    assert RunSettings.of({k: v for k, v in config.items() if k != "provenance"}) == RunSettings(data="wine")
+    assert RunSettings.of({k: v for k, v in config.items() if k != "provenance"}) == RunSettings(
+        data="wine"
+    )
 
 
 @pytest.mark.parametrize("value", [2, 2.0])

@@ -21,10 +21,14 @@ SCALARS = (
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-CONFIGS = st.dictionaries(st.sampled_from([*NAMES, "provenance"]) | st.text(max_size=5), VALUES, max_size=5)
+CONFIGS = st.dictionaries(
+    st.sampled_from([*NAMES, "provenance"]) | st.text(max_size=5), VALUES, max_size=5
+)
 
 
 @settings(max_examples=200, deadline=None)

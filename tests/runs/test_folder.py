@@ -26,7 +26,10 @@ def test_discarded_folder_leaves_what_was_there_before(tmp_path):
 
 
 def test_discarded_folder_leaves_its_neighbours(tmp_path):
-    folder, other = RunFolder.create(tmp_path / "runs" / "a"), RunFolder.create(tmp_path / "runs" / "b")
+    folder, other = (
+        RunFolder.create(tmp_path / "runs" / "a"),
+        RunFolder.create(tmp_path / "runs" / "b"),
+    )
     folder.discard()
     assert list((tmp_path / "runs").iterdir()) == [other.path]
 

@@ -21,7 +21,10 @@ with locked(Path(sys.argv[1])):
 
 def test_lock_that_is_held_is_refused_and_nothing_changes(tmp_path):
     with locked(tmp_path):
-        with pytest.raises(InputError, match=rf"{tmp_path} is in use.*Wait until it has ended"), locked(tmp_path):
+        with (
+            pytest.raises(InputError, match=rf"{tmp_path} is in use.*Wait until it has ended"),
+            locked(tmp_path),
+        ):
             pass
         assert [path.name for path in tmp_path.iterdir()] == [".lock"]
     assert list(tmp_path.iterdir()) == []
@@ -30,7 +33,9 @@ def test_lock_that_is_held_is_refused_and_nothing_changes(tmp_path):
 
 
 def test_lock_of_a_process_that_was_killed_is_free(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline() == "held\n"
         with pytest.raises(InputError, match="in use"), locked(tmp_path):
             pass

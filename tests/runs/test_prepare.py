@@ -79,7 +79,9 @@ def test_task_follows_from_the_target(table, y, task):
 
 def test_classes_guessed_from_numbers_are_remarked(table):
     prepared = prepare(table(rows().assign(y=[0, 1] * 20)))
-    assert prepared.remarks == ("2 different whole numbers were taken for classes; --task regression changes that.",)
+    assert prepared.remarks == (
+        "2 different whole numbers were taken for classes; --task regression changes that.",
+    )
     assert prepare(replace(prepared.settings, task="regression")).task == "regression"
 
 
@@ -89,7 +91,9 @@ def test_a_number_beside_which_all_others_look_alike_is_remarked(table, value):
     assert prepare(table(frame)).remarks == ()
     frame.loc[7, "x"] = value
     (remark,) = prepare(table(frame)).remarks
-    assert f"column 'x' has {value:g} in row 8, beside which its other values hardly differ" in remark
+    assert (
+        f"column 'x' has {value:g} in row 8, beside which its other values hardly differ" in remark
+    )
 
 
 def test_dropped_columns_are_gone(table):
@@ -98,7 +102,9 @@ def test_dropped_columns_are_gone(table):
 
 
 def test_words_with_dashes_are_no_dates(table):
-    assert prepare(table(rows().assign(y=["2024-may-x", "2024-june-x"] * 20))).task == "classification"
+    assert (
+        prepare(table(rows().assign(y=["2024-may-x", "2024-june-x"] * 20))).task == "classification"
+    )
 
 
 def test_row_of_a_bad_cell_is_that_of_the_table(table):

@@ -10,16 +10,26 @@ from pmcnet.methods.grids import GRIDS
 from pmcnet.runs import settings_search
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.prepare import prepare
-from pmcnet.runs.settings_search import described, tuned, tuning_record, validation_nll, validation_of
+from pmcnet.runs.settings_search import (
+    described,
+    tuned,
+    tuning_record,
+    validation_nll,
+    validation_of,
+)
 
 
 def a_table(folder, n=60):
     """Each row has a number of its own."""
     draw = np.random.default_rng(0)
     x = draw.normal(size=n)
-    frame = pd.DataFrame({"row": np.arange(n), "x": x, "y": np.where(x + draw.normal(size=n) > 0, "yes", "no")})
+    frame = pd.DataFrame(
+        {"row": np.arange(n), "x": x, "y": np.where(x + draw.normal(size=n) > 0, "yes", "no")}
+    )
     frame.to_csv(folder / "rows.csv", index=False)
-    return RunSettings(data=str(folder / "rows.csv"), target="y", hidden=(2,), device="cpu", method="bbp", seed=7)
+    return RunSettings(
+        data=str(folder / "rows.csv"), target="y", hidden=(2,), device="cpu", method="bbp", seed=7
+    )
 
 
 class Lines(Shown):
@@ -80,7 +90,9 @@ def test_best_choice_is_taken_with_the_seed_of_the_run(tmp_path, losses):
     settings, shown = a_table(tmp_path), Lines()
     losses["losses"] = iter([0.5, float("nan"), 0.2, 0.3, float("inf"), 0.2])
     found = tuned(settings, validation_of(prepare(settings)), shown=shown)
-    assert [one.method_options["early_stopping"] for one in losses["settings"]] == [True] * 3 + [False] * 3
+    assert [one.method_options["early_stopping"] for one in losses["settings"]] == [True] * 3 + [
+        False
+    ] * 3
     assert [one.prior_std for one in losses["settings"]] == [0.5, 1.0, 3.0] * 2
     assert {one.seed for one in losses["settings"]} == {8}
     assert found.choice == {"early_stopping": True, "learning_rate": 3e-3, "prior_std": 3.0}
@@ -99,7 +111,9 @@ def test_prior_that_is_given_stays_and_equal_choices_are_tried_once(tmp_path, lo
     found = tuned(RunSettings(**{**vars(settings), "prior_std": 2.0}), rows, shown=Lines())
     assert found.choice == {"early_stopping": False, "learning_rate": 3e-3, "prior_std": 2.0}
     assert len(found.trials) == 2
-    alone = tuned(RunSettings(**{**vars(settings), "prior_std": 2.0, "method": "nuts"}), rows, shown=Lines())
+    alone = tuned(
+        RunSettings(**{**vars(settings), "prior_std": 2.0, "method": "nuts"}), rows, shown=Lines()
+    )
     assert (alone.choice, alone.trials, alone.seconds) == ({"prior_std": 2.0}, [], 0.0)
 
 
@@ -111,7 +125,9 @@ def test_too_few_rows_are_refused_with_a_remedy(tmp_path):
 def test_rows_of_their_own_class_cannot_be_held_out(tmp_path):
     frame = pd.DataFrame({"x": np.arange(40.0), "y": [f"class {i % 39}" for i in range(40)]})
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    prepared = prepare(RunSettings(data=str(tmp_path / "rows.csv"), target="y", test_share=0.0, seed=2))
+    prepared = prepare(
+        RunSettings(data=str(tmp_path / "rows.csv"), target="y", test_share=0.0, seed=2)
+    )
     with pytest.raises(InputError, match="no rows can be held out for tuning"):
         validation_of(prepared)
 
@@ -122,13 +138,20 @@ def test_loss_is_the_log_likelihood_of_the_averaged_prediction(tmp_path):
     draw = np.random.default_rng(0)
     x = draw.normal(size=(40, 2))
     y = x[:, 0] + 0.1 * draw.normal(size=40)
-    quick = {"hidden_layer_sizes": (2,), "method": "bbp", "method_options": {"n_epochs": 5}, "prior_std": 1.0}
+    quick = {
+        "hidden_layer_sizes": (2,),
+        "method": "bbp",
+        "method_options": {"n_epochs": 5},
+        "prior_std": 1.0,
+    }
     model = PMCNetClassifier(**quick, random_state=0).fit(x, np.where(y > 0, "up", "down"))
     truth = np.where(y > 0, "up", "down")[:9]
     expected = -np.log(model.predict_proba(x[:9])[np.arange(9), (truth == "up").astype(int)]).mean()
     assert validation_nll(model, x[:9], truth) == pytest.approx(expected)
     other = PMCNetRegressor(**quick, random_state=0).fit(x, y)
-    assert validation_nll(other, x[:9], y[:9]) == pytest.approx(-other.log_predictive(x[:9], y[:9]).mean())
+    assert validation_nll(other, x[:9], y[:9]) == pytest.approx(
+        -other.log_predictive(x[:9], y[:9]).mean()
+    )
 
 
 def test_method_without_a_prior_tells_none():
@@ -136,7 +159,10 @@ def test_method_without_a_prior_tells_none():
         method_ = "adam-mle"
 
     found = settings_search.Tuned(RunSettings(data="wine"), GRIDS["adam-mle"][0], [], 1.0)
-    assert tuning_record(Model(), found)["chosen"] == {"early_stopping": True, "learning_rate": 1e-3}
+    assert tuning_record(Model(), found)["chosen"] == {
+        "early_stopping": True,
+        "learning_rate": 1e-3,
+    }
 
 
 def test_choice_in_words():

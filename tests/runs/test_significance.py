@@ -9,7 +9,9 @@ from pmcnet.runs.significance import best_in, tied
 def test_clear_winner_is_alone_and_noise_is_a_tie():
     source = np.random.default_rng(0)
     base = source.normal(size=400)
-    resampled = np.stack([base, base + 5 + 0.1 * source.normal(size=400), base + 0.01 * source.normal(size=400)], 1)
+    resampled = np.stack(
+        [base, base + 5 + 0.1 * source.normal(size=400), base + 0.01 * source.normal(size=400)], 1
+    )
     assert tied(np.array([0.0, 5.0, 0.001]), resampled, lower=True) == [0, 2]
     assert tied(np.array([0.0, 5.0, 0.001]), resampled, lower=False) == [1]
 

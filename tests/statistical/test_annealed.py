@@ -42,7 +42,9 @@ KNOWN = {
 @pytest.mark.parametrize("name", KNOWN)
 def test_evidence_and_moments_are_those_of_the_target(name):
     truth, sigma = KNOWN[name]
-    result = ais.AnnealedPMC(n_particles=1000).run(ais.Bridge(truth.target, wide(truth.target.dim, sigma)), seed=0)
+    result = ais.AnnealedPMC(n_particles=1000).run(
+        ais.Bridge(truth.target, wide(truth.target.dim, sigma)), seed=0
+    )
     square = (result.samples.theta - truth.mean).square()
     assert abs(result.log_evidence - truth.log_evidence) < 5 * result.log_evidence_error
     assert ((result.samples.mean() - truth.mean).abs() < 5 * result.mean_error()).all()
@@ -53,7 +55,10 @@ def test_evidence_and_moments_are_those_of_the_target(name):
 
 def test_evidence_is_unbiased_and_its_error_honest():
     truth = correlated(2)
-    runs = [ais.AnnealedPMC(n_particles=104).run(ais.Bridge(truth.target, wide(2, 3.0)), seed=s) for s in range(20)]
+    runs = [
+        ais.AnnealedPMC(n_particles=104).run(ais.Bridge(truth.target, wide(2, 3.0)), seed=s)
+        for s in range(20)
+    ]
     ratio = np.exp([run.log_evidence - truth.log_evidence for run in runs])
     assert abs(ratio.mean() - 1) < 5 * ratio.std(ddof=1) / math.sqrt(len(ratio))
     stated = np.mean([run.log_evidence_error for run in runs])
@@ -63,15 +68,20 @@ def test_evidence_is_unbiased_and_its_error_honest():
 def against_nuts(name, n_particles, undecided):
     """Total variation and agreement of predictions, difference of mean log pi, and the run.
 
-    Rows whose two likeliest classes are nearer than `undecided` in the reference have no class to agree on.
-    """
+    Rows whose two likeliest classes are nearer than `undecided` in the reference have no class to
+    agree on."""
     reference, cpu = REFERENCE["problems"][name], torch.device("cpu")
     control = REFERENCE["control"]
     made = (
-        control_problem(control["n_train"], control["seed"], cpu)[0] if name == "control" else paper_problem(name, cpu)
+        control_problem(control["n_train"], control["seed"], cpu)[0]
+        if name == "control"
+        else paper_problem(name, cpu)
     )
     problem = made._replace(train=(made.train[0].float(), made.train[1].float()))
-    target, expected = problem.target(reference["prior_variance"]), np.array(reference["probability"])
+    target, expected = (
+        problem.target(reference["prior_variance"]),
+        np.array(reference["probability"]),
+    )
     result = ais.AnnealedPMC(n_particles=n_particles).run(target, seed=0)
     mean = AnnealedPosterior.of(target, result).predict(problem.test[0].float()).mean.numpy()
     tv = 0.5 * np.abs(mean - expected).sum(-1).mean()

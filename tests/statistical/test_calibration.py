@@ -1,9 +1,8 @@
 """Simulation-based calibration (Talts et al., 2018).
 
-theta from the prior, data from theta, posterior by the annealed sampler: the rank of the true value among posterior
-draws is uniform, for predictions at fixed inputs and for log pi. Anything wrong in weights, moves or temperatures
-bends it.
-"""
+theta from the prior, data from theta, posterior by the annealed sampler: the rank of the true value
+among posterior draws is uniform, for predictions at fixed inputs and for log pi. Anything wrong in
+weights, moves or temperatures bends it."""
 
 import pytest
 import torch
@@ -56,7 +55,9 @@ def p_values(name, sampler, n_replications):
     for seed in range(n_replications):
         target, truth = simulated(name, seed)
         draws = sampler.run(target, seed=seed).samples.resample(N_DRAWS, seed)
-        ranks.append((quantities(target, draws) < quantities(target, truth)).sum(0))  # 0 ... N_DRAWS
+        ranks.append(
+            (quantities(target, draws) < quantities(target, truth)).sum(0)
+        )  # 0 ... N_DRAWS
     bins = torch.stack(ranks) * N_BINS // (N_DRAWS + 1)  # (R, Q)
     counts = torch.stack([torch.bincount(q, minlength=N_BINS) for q in bins.T])
     return [float(stats.chisquare(row.numpy()).pvalue) for row in counts]

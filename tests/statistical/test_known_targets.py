@@ -9,7 +9,8 @@ from pmcnet import ais
 
 M, K, T = 20, 100, 20
 
-# Rounding of log-densities: what an error bar of zero width (a proposal that is the target) is compared with.
+# Rounding of log-densities: what an error bar of zero width (a proposal that is the target) is
+# compared with.
 ROUNDING = 1e-12
 
 
@@ -21,11 +22,17 @@ def correlated_gaussian(dim: int) -> ais.analytic.Analytic:
     return ais.analytic.gaussian(mean, covariance, log_evidence=-12.5)
 
 
-def run_variant(algorithm: ais.PMC, known: ais.analytic.Analytic, keep: str, seed: int = 5) -> ais.Result:
+def run_variant(
+    algorithm: ais.PMC, known: ais.analytic.Analytic, keep: str, seed: int = 5
+) -> ais.Result:
     dim = len(known.mean)
-    loc = known.mean + 0.5 * torch.randn(M, dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    loc = known.mean + 0.5 * torch.randn(
+        M, dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     algorithm = replace(algorithm, n_draws=K)
-    return ais.run(algorithm, known.target, algorithm.init(loc, sigma=1.0, seed=seed), n_steps=T, keep=keep)
+    return ais.run(
+        algorithm, known.target, algorithm.init(loc, sigma=1.0, seed=seed), n_steps=T, keep=keep
+    )
 
 
 def assert_right(result: ais.Result, known: ais.analytic.Analytic) -> None:
@@ -33,9 +40,13 @@ def assert_right(result: ais.Result, known: ais.analytic.Analytic) -> None:
     assert abs(result.log_evidence - known.log_evidence) < 5 * result.log_evidence_error + ROUNDING
     assert ((samples.mean() - known.mean).abs() < 5 * samples.mean_error()).all()
     theta, weight = samples.theta.reshape(-1, len(known.mean)), samples.weight.flatten()
-    squares = (theta - known.mean).square()  # around the known mean a variance is itself a weighted average
+    squares = (
+        theta - known.mean
+    ).square()  # around the known mean a variance is itself a weighted average
     error = ((squares - known.covariance.diagonal()) * weight[:, None]).square().sum(0).sqrt()
-    assert (((weight[:, None] * squares).sum(0) - known.covariance.diagonal()).abs() < 5 * error).all()
+    assert (
+        ((weight[:, None] * squares).sum(0) - known.covariance.diagonal()).abs() < 5 * error
+    ).all()
 
 
 @pytest.mark.parametrize("keep", ["last", "all", "mixture"])
@@ -47,15 +58,16 @@ def test_gaussian_in_3_dimensions(name, keep):
     assert result.verdict.status == "trustworthy"
 
 
-# In 20 dimensions a covariance from 100 draws is off by half in some direction; replacing half of the previous one by
-# it (beta = 0.5) feeds on itself and collapses, as a test below shows. With a smaller beta it does not.
+# In 20 dimensions a covariance from 100 draws is off by half in some direction; replacing half of
+# the previous one by it (beta = 0.5) feeds on itself and collapses, as a test below shows. With a
+# smaller beta it does not.
 STEADY = {
     **ais.VARIANTS,
     "pmcnet": replace(ais.pmcnet, scale_step=ais.RobustCovariance(beta=ais.Constant(0.1))),
     "gradfree": replace(ais.gradfree, scale_step=ais.RobustCovariance(beta=ais.Constant(0.05))),
 }
-# Without gradients the means sit on draws, sqrt(20) deviations from the mode: 5 to 10 of a step's 2000 draws are
-# effective, too few for an error bar; those of all 20 steps together are enough.
+# Without gradients the means sit on draws, sqrt(20) deviations from the mode: 5 to 10 of a step's
+# 2000 draws are effective, too few for an error bar; those of all 20 steps together are enough.
 GRADIENT_FREE = {"gradfree", "dm-pmc"}
 
 
@@ -69,7 +81,9 @@ def test_gaussian_in_20_dimensions(name):
 
 @pytest.mark.parametrize("name", ["pmcnet", "covfree", "sl-pmc"])
 def test_gradients_and_scales_make_20_dimensions_trustworthy(name):
-    assert run_variant(STEADY[name], correlated_gaussian(20), "last").verdict.status == "trustworthy"
+    assert (
+        run_variant(STEADY[name], correlated_gaussian(20), "last").verdict.status == "trustworthy"
+    )
 
 
 @pytest.mark.parametrize("name", ["pmcnet", "gradfree"])
@@ -86,7 +100,9 @@ def test_evidence_error_matches_the_spread_over_seeds(name):
     """Pulls (log Z - truth) / error have mean 0 and variance 1 over 40 independent runs."""
     known = correlated_gaussian(3)
     results = [run_variant(ais.VARIANTS[name], known, "last", seed) for seed in range(40)]
-    pulls = torch.tensor([(r.log_evidence - known.log_evidence) / r.log_evidence_error for r in results])
+    pulls = torch.tensor(
+        [(r.log_evidence - known.log_evidence) / r.log_evidence_error for r in results]
+    )
     assert abs(pulls.mean()) < 5 / 40**0.5
     assert 0.4 < pulls.std() < 2.0
 
@@ -96,13 +112,19 @@ def test_banana(name, sigma):
     known = ais.analytic.banana(2, bend=1.0)
     loc = torch.randn(50, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     algorithm = ais.VARIANTS[name]
-    result = ais.run(algorithm, known.target, algorithm.init(loc, sigma=sigma, seed=0), n_steps=T, keep="all")
+    result = ais.run(
+        algorithm, known.target, algorithm.init(loc, sigma=sigma, seed=0), n_steps=T, keep="all"
+    )
     assert_right(result, known)
 
 
 def test_five_modes_are_all_found_by_local_resampling():
     known = ais.analytic.five_modes()
-    loc = 8 * torch.rand(100, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 4
-    result = ais.run(ais.dm_pmc, known.target, ais.dm_pmc.init(loc, sigma=5.0, seed=0), n_steps=20, keep="all")
+    loc = (
+        8 * torch.rand(100, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 4
+    )
+    result = ais.run(
+        ais.dm_pmc, known.target, ais.dm_pmc.init(loc, sigma=5.0, seed=0), n_steps=20, keep="all"
+    )
     assert_right(result, known)
     assert result.verdict.status == "trustworthy"

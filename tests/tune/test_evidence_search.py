@@ -17,7 +17,9 @@ SAMPLER = ais.AnnealedPMC(n_particles=304)
 
 def log_z(sigma):
     marginal = sigma**2 * A @ A.mT + 0.25 * torch.eye(40).double()
-    return float(torch.distributions.MultivariateNormal(torch.zeros(40).double(), marginal).log_prob(Y))
+    return float(
+        torch.distributions.MultivariateNormal(torch.zeros(40).double(), marginal).log_prob(Y)
+    )
 
 
 def target(prior):
@@ -31,7 +33,9 @@ def test_evidence_finds_the_best_scale(start):
     best = max(grid, key=log_z)
     assert found.converged
     assert log_z(best) - log_z(found.sigma) < 0.3
-    assert found.result.log_evidence == pytest.approx(log_z(found.sigma), abs=5 * found.result.log_evidence_error)
+    assert found.result.log_evidence == pytest.approx(
+        log_z(found.sigma), abs=5 * found.result.log_evidence_error
+    )
 
 
 def test_slopes_are_those_of_the_evidence():
@@ -50,7 +54,9 @@ def test_per_layer_prior_keeps_its_kind():
 
 def test_search_stays_within_its_range_and_says_so():
     seen = []
-    found = tune.evidence_prior(target(GaussianPrior(0.1)), SAMPLER, seed=0, high=0.3, progress=seen.append)
+    found = tune.evidence_prior(
+        target(GaussianPrior(0.1)), SAMPLER, seed=0, high=0.3, progress=seen.append
+    )
     assert not found.converged
     assert found.sigma == pytest.approx(0.3)
     assert tuple(seen) == found.trials

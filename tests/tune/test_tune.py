@@ -43,7 +43,11 @@ def test_golden_section_looks_between_the_best_end_and_its_neighbour(minimum):
 def test_golden_section_keeps_to_its_number_of_trials():
     for n_trials in range(3, 13):
         counts = [
-            len(golden_section(lambda v, at=at: (math.log(v) - at) ** 2, 0.01, 100, n_trials=n_trials).trials)
+            len(
+                golden_section(
+                    lambda v, at=at: (math.log(v) - at) ** 2, 0.01, 100, n_trials=n_trials
+                ).trials
+            )
             for at in torch.linspace(-4.6, 4.6, 41).tolist()
         ]
         assert max(counts) <= n_trials
@@ -53,7 +57,9 @@ def test_golden_section_keeps_to_its_number_of_trials():
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 @pytest.mark.parametrize("is_good", [lambda v: v < 2, lambda v: v > 2, lambda v: False])
 def test_golden_section_stands_losses_that_are_no_numbers(bad, is_good):
-    found = golden_section(lambda v: (math.log(v) - 0.5) ** 2 if is_good(v) else bad, 0.05, 20, n_trials=8)
+    found = golden_section(
+        lambda v: (math.log(v) - 0.5) ** 2 if is_good(v) else bad, 0.05, 20, n_trials=8
+    )
     if not is_good(1.0) and not is_good(4.0):
         assert (found.loss, found.bracketed) == (math.inf, False)
     else:
@@ -86,7 +92,9 @@ def test_smallest_stable_is_where_change_ends():
 
 
 def test_grid_search_keeps_the_earlier_of_equals():
-    found = grid_search(["a", "b", "c", "d"], {"a": 2.0, "b": 1.0, "c": 1.0, "d": math.nan}.__getitem__)
+    found = grid_search(
+        ["a", "b", "c", "d"], {"a": 2.0, "b": 1.0, "c": 1.0, "d": math.nan}.__getitem__
+    )
     assert (found.best, found.loss) == ("b", 1.0)
     assert [choice for choice, _ in found.trials] == ["a", "b", "c", "d"]
     assert found.ranked == ("b", "c", "a", "d")
@@ -132,8 +140,12 @@ def test_validation_prior_tells_every_trial_and_survives_those_that_diverge():
             raise DivergedError("narrow")
         return spread
 
-    found = validation_prior(scaled_target(), fit, (y[:, None], y), n_trials=15, progress=lambda *t: told.append(t))
-    assert found.best == pytest.approx(1.0, rel=0.05)  # the likeliest width of two points at -1 and 1
+    found = validation_prior(
+        scaled_target(), fit, (y[:, None], y), n_trials=15, progress=lambda *t: told.append(t)
+    )
+    assert found.best == pytest.approx(
+        1.0, rel=0.05
+    )  # the likeliest width of two points at -1 and 1
     assert tuple(sorted(told)) == found.trials
     assert {value for sigma, value in told if sigma < 0.5} == {math.inf}
 

@@ -15,7 +15,15 @@ from pmcnet.ais.annealed.selection import Multinomial, Residual, Selection, Stra
 from pmcnet.ais.annealed.tempering import AdaptiveTemperatures, FixedTemperatures, Temperatures
 from pmcnet.ais.checkpoint import State, load_state, save_state
 from pmcnet.ais.comm import SERIAL, Communicator, Serial
-from pmcnet.ais.diagnostics import Verdict, ess, khat, log_evidence, log_evidence_error, max_weight, verdict
+from pmcnet.ais.diagnostics import (
+    Verdict,
+    ess,
+    khat,
+    log_evidence,
+    log_evidence_error,
+    max_weight,
+    verdict,
+)
 from pmcnet.ais.hmc.chains import ChainState, HMCPopulation
 from pmcnet.ais.hmc.kernel import HMC, MALA, Move
 from pmcnet.ais.hmc.preconditioners import Geometric, Preconditioner, Score, Spread
@@ -27,7 +35,15 @@ from pmcnet.ais.pmc.proposals import Proposals
 from pmcnet.ais.pmc.resampling import Alternating, Global, Local, Resampling
 from pmcnet.ais.pmc.scale_steps import FixedScale, InverseHessian, RobustCovariance, ScaleStep
 from pmcnet.ais.pmc.schedules import Constant, Harmonic, LinearDecay, Schedule
-from pmcnet.ais.pmc.variants import VARIANTS, covfree, dm_pmc, gradfree, pmcnet, pmcnet_light, sl_pmc
+from pmcnet.ais.pmc.variants import (
+    VARIANTS,
+    covfree,
+    dm_pmc,
+    gradfree,
+    pmcnet,
+    pmcnet_light,
+    sl_pmc,
+)
 from pmcnet.ais.pmc.weighting import DeterministicMixture, OwnProposal, Weighting
 from pmcnet.ais.sampler import Result, StepRecord, run
 from pmcnet.ais.samples import WeightedSamples

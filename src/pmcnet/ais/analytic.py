@@ -68,4 +68,6 @@ def banana(dim: int, *, bend: float = 3.0) -> Analytic:
 
     covariance = torch.eye(dim, dtype=torch.float64)
     covariance[1, 1] += 2 * bend**2  # Var(x_1^2) = 2
-    return Analytic(FunctionTarget(log_density, dim=dim), torch.zeros(dim, dtype=torch.float64), covariance, 0.0)
+    return Analytic(
+        FunctionTarget(log_density, dim=dim), torch.zeros(dim, dtype=torch.float64), covariance, 0.0
+    )

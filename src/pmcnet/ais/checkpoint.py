@@ -3,7 +3,8 @@
     save_state(state, "checkpoint.safetensors")
     result = ais.AnnealedPMC().run(target, state=load_state("checkpoint.safetensors"))
 
-Written to a temporary file that then takes the place of the old one, so a checkpoint is always whole.
+Written to a temporary file that then takes the place of the old one, so a checkpoint is always
+whole.
 """
 
 import json
@@ -30,10 +31,29 @@ from pmcnet.io.tensors import parse_tensors
 State = AnnealedState | PMCState | ChainState
 
 FORMAT = "pmcnet-state-1"
-_GARBLED = (ArithmeticError, AttributeError, LookupError, MemoryError, OSError, RecursionError, TypeError, ValueError)
+_GARBLED = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
 _TYPES: dict[str, type[Any]] = {
     kind.__name__: kind
-    for kind in (AnnealedState, PMCState, ChainState, Arithmetic, Points, Tuning, Proposals, Full, Diagonal)
+    for kind in (
+        AnnealedState,
+        PMCState,
+        ChainState,
+        Arithmetic,
+        Points,
+        Tuning,
+        Proposals,
+        Full,
+        Diagonal,
+    )
 }
 
 
@@ -43,13 +63,16 @@ def save_state(state: State, path: str | Path, *, problem: str = "") -> Path:
     Args:
         state: of a sampler.
         path: of the file.
-        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them again.
+        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them
+            again.
     """
     from safetensors.torch import save
 
     tensors: dict[str, Tensor] = {}
     form = _packed(state, "", tensors)
-    return write_whole(path, save(tensors, {"format": FORMAT, "state": json.dumps(form), "problem": problem}))
+    return write_whole(
+        path, save(tensors, {"format": FORMAT, "state": json.dumps(form), "problem": problem})
+    )
 
 
 def load_state(path: str | Path, device: torch.device | None = None) -> State:
@@ -62,10 +85,14 @@ def load_state(path: str | Path, device: torch.device | None = None) -> State:
         state = check_state(_all_unpacked(form, tensors))
         if device is None or device.type == "cpu":
             return state
-        moved: State = _all_unpacked(form, {name: tensor.to(device) for name, tensor in tensors.items()})
+        moved: State = _all_unpacked(
+            form, {name: tensor.to(device) for name, tensor in tensors.items()}
+        )
         return moved
     except _GARBLED as error:
-        raise InputError(f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again.") from error
+        raise InputError(
+            f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+        ) from error
 
 
 def _packed(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
@@ -78,7 +105,10 @@ def _packed(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, float):
         return {"float": value.hex()}
     parts = _parts(value)
-    return {"type": type(value).__name__, "parts": {k: _packed(v, f"{name}.{k}", tensors) for k, v in parts.items()}}
+    return {
+        "type": type(value).__name__,
+        "parts": {k: _packed(v, f"{name}.{k}", tensors) for k, v in parts.items()},
+    }
 
 
 def _parts(value: Any) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """Sharing the work of a population between processes.
 
-A population (proposals, or groups of particles) is cut into blocks that do not depend on the number of processes. Each
-process works on some of them, one block at a time, and all learn the results of all; what is left is done by every
-process alike. So the answer does not depend on how many there are.
+A population (proposals, or groups of particles) is cut into blocks that do not depend on the number
+of processes. Each process works on some of them, one block at a time, and all learn the results of
+all; what is left is done by every process alike. So the answer does not depend on how many there
+are.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,8 @@ class Communicator(Protocol):
 
         Args:
             n: items, as in `blocks`.
-            parts: for each of this process's blocks the tensors that were found, the first axis over its items.
+            parts: for each of this process's blocks the tensors that were found, the first axis
+                over its items.
 
         Returns:
             The same tensors for all n.

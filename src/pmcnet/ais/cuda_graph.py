@@ -13,7 +13,8 @@ class Recorded:
     """`function` for arguments of one shape; what it returns is overwritten by the next call.
 
     Args:
-        function: pure, without reading values on the host. One that cannot be recorded is called as it is.
+        function: pure, without reading values on the host. One that cannot be recorded is called as
+            it is.
         example: an argument of the shape to come.
     """
 
@@ -40,7 +41,9 @@ class Recorded:
             self._graph = graph
         except torch.cuda.OutOfMemoryError:
             raise
-        except RuntimeError:  # something in it talks to the host; the failed recording leaves its stream behind
+        except (
+            RuntimeError
+        ):  # something in it talks to the host; the failed recording leaves its stream behind
             torch.cuda.set_stream(before)
             torch.cuda.synchronize()
 

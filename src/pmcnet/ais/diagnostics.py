@@ -58,8 +58,9 @@ def log_evidence(log_weight: Tensor) -> Tensor:
 def log_evidence_error(log_weight: Tensor) -> Tensor:
     """Standard error of log Z by the delta method, se(Z) / Z; infinite where every weight is zero.
 
-    The last axis runs over independent draws from one proposal, so Var(Z) = sum_m s_m^2 K / n^2 with s_m^2 the
-    variance of the weights within proposal m. A single draw per proposal has no variance within: all are then pooled.
+    The last axis runs over independent draws from one proposal, so Var(Z) = sum_m s_m^2 K / n^2
+    with s_m^2 the variance of the weights within proposal m. A single draw per proposal has no
+    variance within: all are then pooled.
     """
     top = log_weight.max()
     if top == -torch.inf:
@@ -77,16 +78,19 @@ def log_evidence_error(log_weight: Tensor) -> Tensor:
 def khat(log_weight: Tensor) -> float:
     """Pareto index of the upper tail of the weights (Vehtari et al., JMLR 25, 2024).
 
-    Up to 0.5 the weights have a variance, up to 0.7 averages are reliable in practice, from 1 they have no mean.
-    Infinite where no index can be fitted: too few draws, or a few weights so large that the others vanish beside
-    them. 0 where the tail's weights are equal up to rounding, so that there is no tail.
+    Up to 0.5 the weights have a variance, up to 0.7 averages are reliable in practice, from 1 they
+    have no mean. Infinite where no index can be fitted: too few draws, or a few weights so large
+    that the others vanish beside them. 0 where the tail's weights are equal up to rounding, so that
+    there is no tail.
     """
     ascending = np.sort(log_weight.detach().double().flatten().cpu().numpy())
     n_draws = len(ascending)
     n_tail = int(3 * math.sqrt(n_draws) if n_draws > 225 else n_draws / 5)
     if n_tail < MIN_TAIL or ascending[-1] == -np.inf:
         return math.inf
-    tail = np.exp(ascending[-n_tail - 1 :] - ascending[-1])  # the cut-off, then the tail; the largest is 1
+    tail = np.exp(
+        ascending[-n_tail - 1 :] - ascending[-1]
+    )  # the cut-off, then the tail; the largest is 1
     if tail[0] > 1 - EQUAL:
         return 0.0
     if tail[n_tail // 4] == tail[0]:  # the fit divides by the lower quartile of the excesses
@@ -104,7 +108,9 @@ def khat_limit(n_draws: int) -> float:
     return min(1 - 1 / math.log10(n_draws), 0.7) if n_draws > 10 else 0.0
 
 
-REMEDY = "Use the annealed method, a better start or more draws; do not read the spread as uncertainty."
+REMEDY = (
+    "Use the annealed method, a better start or more draws; do not read the spread as uncertainty."
+)
 
 
 def verdict(log_weight: Tensor, *, remedy: str = REMEDY) -> Verdict:
@@ -113,14 +119,23 @@ def verdict(log_weight: Tensor, *, remedy: str = REMEDY) -> Verdict:
     n, n_eff, top, tail = flat.numel(), float(ess(flat)), float(max_weight(flat)), khat(flat)
     if n_eff < DEGENERATE_ESS and n >= DEGENERATE_ESS:
         carried = f"{n_eff:.1f} of {n} draws carry the weight (the largest alone {top:.0%})"
-        return Verdict("degenerate", f"only {carried}, so they are a few points and not a posterior. {remedy}")
+        return Verdict(
+            "degenerate", f"only {carried}, so they are a few points and not a posterior. {remedy}"
+        )
     if n_eff < MIN_ESS:
         return Verdict(
-            "doubtful", f"the effective number of draws is {n_eff:.0f} of {n}, below {MIN_ESS:.0f}. {remedy}"
+            "doubtful",
+            f"the effective number of draws is {n_eff:.0f} of {n}, below {MIN_ESS:.0f}. {remedy}",
         )
     if tail > 1:
-        return Verdict("degenerate", f"k-hat is {tail:.2f}, above 1: the weights have no finite mean. {remedy}")
+        return Verdict(
+            "degenerate", f"k-hat is {tail:.2f}, above 1: the weights have no finite mean. {remedy}"
+        )
     if tail > khat_limit(n):
         limit = khat_limit(n)
-        return Verdict("doubtful", f"k-hat is {tail:.2f}, above {limit:.2f}: rare draws may dominate. {remedy}")
-    return Verdict("trustworthy", f"{n_eff:.0f} of {n} draws are effective and k-hat is {tail:.2f}.")
+        return Verdict(
+            "doubtful", f"k-hat is {tail:.2f}, above {limit:.2f}: rare draws may dominate. {remedy}"
+        )
+    return Verdict(
+        "trustworthy", f"{n_eff:.0f} of {n} draws are effective and k-hat is {tail:.2f}."
+    )

@@ -15,8 +15,8 @@ from pmcnet.errors import InputError, TargetError
 class Evaluation:
     """A target, evaluated in chunks of `memory // bytes_per_point` points and checked.
 
-    Values come back in float64, since differences of large log-densities are what weights are made of.
-    Points may have any leading shape.
+    Values come back in float64, since differences of large log-densities are what weights are made
+    of. Points may have any leading shape.
     """
 
     target: Target
@@ -49,7 +49,10 @@ class Evaluation:
     def value_and_score(self, theta: Tensor) -> ValueAndScore:
         """Log pi (...) and its gradient (..., D) in one pass; the score is 0 where the density is."""
         points = self._points(theta)
-        answers = [self._value_and_score(p) for p in torch.split(points, even_size(len(points), self._rows))]
+        answers = [
+            self._value_and_score(p)
+            for p in torch.split(points, even_size(len(points), self._rows))
+        ]
         value = torch.cat([a.value for a in answers])
         score = torch.cat([a.score for a in answers])
         self._refuse(value.isnan(), "NaN", points)
@@ -65,7 +68,10 @@ class Evaluation:
         rows = max(1, self._rows // self.dim)  # a Hessian is D scores
         shape = (self.dim, self.dim)
         return torch.cat(
-            [shaped(self.target.hessian(p), (len(p), *shape), "hessian") for p in torch.split(points, rows)]
+            [
+                shaped(self.target.hessian(p), (len(p), *shape), "hessian")
+                for p in torch.split(points, rows)
+            ]
         )
 
     def factors(self) -> Sequence["Evaluation"]:
@@ -88,7 +94,8 @@ class Evaluation:
         value = shaped(value, (len(points),), "log_density")
         if value.dtype not in (points.dtype, torch.float64):
             raise TargetError(
-                f"log_density must return {points.dtype} like its points, or torch.float64; got {value.dtype}. "
+                f"log_density must return {points.dtype} like its points, or torch.float64; got "
+                f"{value.dtype}. "
                 "Convert the result with .to(theta.dtype)."
             )
         return value.detach().double()
@@ -102,9 +109,12 @@ class Evaluation:
         if bad.any():
             points = theta.reshape(-1, self.dim)
             example = points[bad.reshape(-1).nonzero()[0, 0]]
-            shown = ", ".join(f"{x:.6g}" for x in example[:4].tolist()) + (", ..." if self.dim > 4 else "")
+            shown = ", ".join(f"{x:.6g}" for x in example[:4].tolist()) + (
+                ", ..." if self.dim > 4 else ""
+            )
             raise TargetError(
-                f"the target returned {what} at {int(bad.sum())} of {len(points)} points, first at theta = [{shown}]. "
+                f"the target returned {what} at {int(bad.sum())} of {len(points)} points, first at "
+                f"theta = [{shown}]. "
                 "Return -inf where the density is zero, and compute in the log domain."
             )
 

@@ -20,10 +20,10 @@ BYTES_PER_COORDINATE = 16 * 8
 class Tempered(Protocol):
     """What annealing needs: a normalised prior that can be drawn from, and a likelihood; log pi is their sum.
 
-    A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore, otherwise made by
-    automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose mixing matters, otherwise the
-    coordinates; `memory` and `bytes_per_point` as any `Target`; and `device`, where its random streams should live,
-    otherwise the host.
+    A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore,
+    otherwise made by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose
+    mixing matters, otherwise the coordinates; `memory` and `bytes_per_point` as any `Target`; and
+    `device`, where its random streams should live, otherwise the host.
     """
 
     @property
@@ -92,14 +92,15 @@ ONE_ARITHMETIC = Arithmetic()
 class Path:
     """The path of a target, evaluated in chunks that fit its memory, and on a CPU also near its cache.
 
-    On a GPU the evaluation is recorded once and replayed, since launching its many small operations would take longer
-    than they do.
+    On a GPU the evaluation is recorded once and replayed, since launching its many small operations
+    would take longer than they do.
 
     Args:
         target: whose path it is.
-        exact: the same target in more accurate arithmetic, for the values that decide whether a move is accepted;
-            gradients that are a little off cost acceptance and nothing else.
-        recorded: whether to record; large networks, whose operations take longer than their launch, need not.
+        exact: the same target in more accurate arithmetic, for the values that decide whether a
+            move is accepted; gradients that are a little off cost acceptance and nothing else.
+        recorded: whether to record; large networks, whose operations take longer than their launch,
+            need not.
         arithmetic: how the two were chosen, so that a run that is continued has the same.
     """
 
@@ -111,7 +112,12 @@ class Path:
         recorded: bool = True,
         arithmetic: Arithmetic = ONE_ARITHMETIC,
     ) -> None:
-        self.target, self._exact, self._records, self.arithmetic = target, exact, recorded, arithmetic
+        self.target, self._exact, self._records, self.arithmetic = (
+            target,
+            exact,
+            recorded,
+            arithmetic,
+        )
         self._recorded: Recorded | None = None
 
     @property
@@ -125,7 +131,8 @@ class Path:
         wanted = (len(sources), -(-n // len(sources)), self.dim)
         if tuple(theta.shape) != wanted:
             raise TargetError(
-                f"sample_prior must return (n_streams, n_draws, dim), here {wanted}; got {tuple(theta.shape)}."
+                f"sample_prior must return (n_streams, n_draws, dim), here {wanted}; got "
+                f"{tuple(theta.shape)}."
             )
         return theta.flatten(0, 1)[:n]
 
@@ -145,7 +152,8 @@ class Path:
         if self._exact is None:
             return points
         parts = [
-            self._exact.log_likelihood(chunk).double() for chunk in torch.split(points.theta, self._rows(points.theta))
+            self._exact.log_likelihood(chunk).double()
+            for chunk in torch.split(points.theta, self._rows(points.theta))
         ]
         return points._replace(log_likelihood=torch.cat(parts))
 
@@ -153,12 +161,16 @@ class Path:
         """Like `at`, for draws of the prior and to be kept: refuses what is not a value."""
         points = Points(theta, *self._ends(theta))
         if not points.log_prior.isfinite().all():
-            raise TargetError("log_prior is not finite at its own draws. Let sample_prior and log_prior agree.")
+            raise TargetError(
+                "log_prior is not finite at its own draws. Let sample_prior and log_prior agree."
+            )
         bad = points.log_likelihood.isnan() | (points.log_likelihood == torch.inf)
         if bad.any():
             raise TargetError(
-                f"log_likelihood is NaN or +inf at {int(bad.sum())} of {len(theta)} draws of the prior. "
-                "Return -inf where the likelihood is zero, and compute in the log domain; if a network overflows, use "
+                f"log_likelihood is NaN or +inf at {int(bad.sum())} of {len(theta)} draws of the "
+                "prior. "
+                "Return -inf where the likelihood is zero, and compute in the log domain; if a "
+                "network overflows, use "
                 "a narrower prior or scale the data."
             )
         empty = (points.log_likelihood == -torch.inf)[:, None]
@@ -178,12 +190,19 @@ class Path:
         function: Callable[[Tensor], ValueAndScore] | None = getattr(self.target, name, None)
         if function is None:
             function = self._differentiated(name, log_density)
-        parts = [_checked(function(chunk), chunk, name) for chunk in torch.split(theta, self._rows(theta))]
+        parts = [
+            _checked(function(chunk), chunk, name)
+            for chunk in torch.split(theta, self._rows(theta))
+        ]
         if len(parts) == 1:
             return parts[0]
-        return ValueAndScore(torch.cat([p.value for p in parts]), torch.cat([p.score for p in parts]))
+        return ValueAndScore(
+            torch.cat([p.value for p in parts]), torch.cat([p.score for p in parts])
+        )
 
-    def _differentiated(self, name: str, log_density: LogDensity) -> Callable[[Tensor], ValueAndScore]:
+    def _differentiated(
+        self, name: str, log_density: LogDensity
+    ) -> Callable[[Tensor], ValueAndScore]:
         plain = FunctionTarget(log_density, self.dim).value_and_score
 
         def scored(theta: Tensor) -> ValueAndScore:
@@ -191,15 +210,19 @@ class Path:
                 return plain(theta)
             except TargetError as error:
                 raise TargetError(
-                    f"log_{name.removesuffix('_and_score')} does not depend on theta through torch operations, so it "
-                    f"cannot be differentiated. Give the target a method {name}(theta) -> ais.ValueAndScore."
+                    f"log_{name.removesuffix('_and_score')} does not depend on theta through torch "
+                    "operations, so it "
+                    f"cannot be differentiated. Give the target a method {name}(theta) -> "
+                    "ais.ValueAndScore."
                 ) from error
 
         return scored
 
     def _rows(self, theta: Tensor) -> int:
         n_bytes = tile_bytes(theta.device, getattr(self.target, "memory", DEFAULT_MEMORY))
-        return max(1, n_bytes // getattr(self.target, "bytes_per_point", BYTES_PER_COORDINATE * self.dim))
+        return max(
+            1, n_bytes // getattr(self.target, "bytes_per_point", BYTES_PER_COORDINATE * self.dim)
+        )
 
 
 def _checked(answer: ValueAndScore, theta: Tensor, name: str) -> ValueAndScore:
@@ -210,9 +233,15 @@ def _checked(answer: ValueAndScore, theta: Tensor, name: str) -> ValueAndScore:
 
 def check_tempered(target: object) -> None:
     """Refuse targets that cannot be annealed, saying what they lack."""
-    missing = [name for name in ("log_prior", "log_likelihood", "sample_prior") if not hasattr(target, name)]
+    missing = [
+        name
+        for name in ("log_prior", "log_likelihood", "sample_prior")
+        if not hasattr(target, name)
+    ]
     if missing:
         raise InputError(
-            f"{type(target).__name__} has no {', '.join(missing)}, so there is no path from its prior. Use "
-            "ais.Bridge(target, proposals) to anneal from a mixture of Gaussians to any log-density."
+            f"{type(target).__name__} has no {', '.join(missing)}, so there is no path from its "
+            "prior. Use "
+            "ais.Bridge(target, proposals) to anneal from a mixture of Gaussians to any "
+            "log-density."
         )

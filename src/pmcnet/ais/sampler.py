@@ -25,9 +25,10 @@ Observer = Callable[[PMCState, PMCInfo], None]
 class StepRecord(NamedTuple):
     """One line of a run's history.
 
-    `ess` and `log_evidence` are of this step's draws; the `pooled_` ones of all draws so far, each weighted by its
-    own step's proposals. `step_size` is the mean accepted step, `seconds` the time since the run began; the other
-    `seconds_` are of this step, and `memory` its peak on a GPU: see `Phases`.
+    `ess` and `log_evidence` are of this step's draws; the `pooled_` ones of all draws so far, each
+    weighted by its own step's proposals. `step_size` is the mean accepted step, `seconds` the time
+    since the run began; the other `seconds_` are of this step, and `memory` its peak on a GPU: see
+    `Phases`.
     """
 
     step: int
@@ -78,11 +79,12 @@ def run(
         target: what to sample.
         state: from `algorithm.init(...)`, or from an earlier result to continue it.
         n_steps: T, the most steps that are made.
-        keep: which draws to return. "last": the M*K of the last step. "all": those of every step, each weighted by the
-            proposals of its own step; the evidence is unbiased. "mixture": those of every step, all weighted by the
-            mixture of the proposals of all steps. It has the lower variance and costs T times the densities, but
-            later proposals sit where earlier draws were, which biases the evidence downwards by an amount that its
-            standard error does not show: small in few dimensions, visible from about 20.
+        keep: which draws to return. "last": the M*K of the last step. "all": those of every step,
+            each weighted by the proposals of its own step; the evidence is unbiased. "mixture":
+            those of every step, all weighted by the mixture of the proposals of all steps. It has
+            the lower variance and costs T times the densities, but later proposals sit where
+            earlier draws were, which biases the evidence downwards by an amount that its standard
+            error does not show: small in few dimensions, visible from about 20.
         min_ess: stop after the first step whose kept draws have at least this many effective ones.
         max_seconds: stop after the first step that ends past this time.
         observers: called with (state, info) after each step.
@@ -105,13 +107,18 @@ def run(
         history.append(step_record(state, info, history, agreed(comm, time.monotonic() - start)))
         for observer in observers:
             observer(state, info)
-        if min_ess is not None and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess:
+        if (
+            min_ess is not None
+            and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess
+        ):
             stopped = "ess"
             break
         if max_seconds is not None and history[-1].seconds >= max_seconds:
             stopped = "time"
             break
-    steps = [(proposals, _of_all(samples, len(proposals.loc), comm)) for proposals, samples in steps]
+    steps = [
+        (proposals, _of_all(samples, len(proposals.loc), comm)) for proposals, samples in steps
+    ]
     return Result(_kept(algorithm, target, steps, keep), state, tuple(history), stopped)
 
 
@@ -120,7 +127,9 @@ def _of_all(samples: WeightedSamples, n_proposals: int, comm: Communicator) -> W
     return WeightedSamples(*comm.gather(n_proposals, [samples]))
 
 
-def _check_limits(n_steps: int, keep: str, min_ess: float | None, max_seconds: float | None) -> None:
+def _check_limits(
+    n_steps: int, keep: str, min_ess: float | None, max_seconds: float | None
+) -> None:
     if isinstance(n_steps, bool) or not isinstance(n_steps, int) or n_steps < 1:
         raise InputError(f"n_steps must be a whole number, at least 1; got {n_steps!r}.")
     if keep not in get_args(Keep):
@@ -130,13 +139,16 @@ def _check_limits(n_steps: int, keep: str, min_ess: float | None, max_seconds: f
             raise InputError(f"{name} must be positive, or None for no limit; got {value}.")
 
 
-def step_record(state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float) -> StepRecord:
+def step_record(
+    state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float
+) -> StepRecord:
     """The line of one step, from its draws and the lines before."""
     log_weight, n_effective, n_before = info.log_weight, info.ess, len(history)
     log_evidence = float(diagnostics.log_evidence(log_weight))
     pooled_log_evidence, pooled_ess = log_evidence, n_effective
     if n_before:
-        # Sums of w and of w^2 over the steps before follow from their pooled evidence and ESS; n draws a step.
+        # Sums of w and of w^2 over the steps before follow from their pooled evidence and ESS; n
+        # draws a step.
         last, log_n = history[-1], math.log(log_weight.numel())
         log_sum = log_evidence + log_n
         log_sum_before = last.pooled_log_evidence + log_n + math.log(n_before)
@@ -173,7 +185,9 @@ def _kept(
     log_weight = torch.stack([samples.log_weight for _, samples in steps])  # (T, M, K)
     if keep == "all":
         return WeightedSamples(theta, log_weight)
-    own = torch.stack([algorithm.weighting(p, s.theta, target.memory) for p, s in steps])  # (T, M, K)
+    own = torch.stack(
+        [algorithm.weighting(p, s.theta, target.memory) for p, s in steps]
+    )  # (T, M, K)
     flat = theta.flatten(0, -2)  # (T * M * K, D)
     common = torch.full(flat.shape[:1], -torch.inf, dtype=torch.float64, device=flat.device)
     for proposals, _ in steps:

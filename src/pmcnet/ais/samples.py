@@ -14,8 +14,9 @@ from pmcnet.rng import check_seed, stream, uniform
 class WeightedSamples(NamedTuple):
     """Draws `theta` (..., K, D) with unnormalised log-weights `log_weight` (..., K), float64.
 
-    The last axis of the weights runs over independent draws from one proposal; leading axes run over proposals and
-    steps. Weights are pi(theta) over the density the draws came from, so their mean estimates the evidence Z.
+    The last axis of the weights runs over independent draws from one proposal; leading axes run
+    over proposals and steps. Weights are pi(theta) over the density the draws came from, so their
+    mean estimates the evidence Z.
     """
 
     theta: Tensor
@@ -72,7 +73,9 @@ class WeightedSamples(NamedTuple):
 
     def mean_error(self) -> Tensor:
         """Standard error of each coordinate of `mean` (D,): sqrt(sum_j w_j^2 (theta_j - mean)^2)."""
-        return ((self._flat_theta - self.mean()) * self._flat_weight[:, None]).square().sum(0).sqrt()
+        return (
+            ((self._flat_theta - self.mean()) * self._flat_weight[:, None]).square().sum(0).sqrt()
+        )
 
     def resample(self, n: int, seed: int) -> Tensor:
         """`n` equally weighted draws (n, D), each drawn with probability proportional to its weight."""
@@ -84,7 +87,9 @@ class WeightedSamples(NamedTuple):
             raise InputError(f"n must be at least 1; got {n}.")
         self._log_total  # noqa: B018  (raises when there is nothing to draw from)
         log_weight = self.log_weight.flatten()
-        return categorical(log_weight, uniform([stream(check_seed(seed), 0, 0)], n, like=log_weight)[0])
+        return categorical(
+            log_weight, uniform([stream(check_seed(seed), 0, 0)], n, like=log_weight)[0]
+        )
 
     @property
     def _log_total(self) -> Tensor:

@@ -82,7 +82,8 @@ class Scale(Protocol):
         ...
 
 
-# From about this half dimension on, skipping the zero quarter of a triangular product pays for the second call.
+# From about this half dimension on, skipping the zero quarter of a triangular product pays for the
+# second call.
 _WORTH_HALVING = 24
 
 
@@ -102,8 +103,9 @@ class Full(NamedTuple):
     def from_covariance(cls, covariance: Tensor) -> tuple[Self, Tensor]:
         """Cholesky factors of covariances (M, D, D), and which of them exist.
 
-        A singular matrix may pass the factorisation with pivots made of rounding errors, so each squared pivot must
-        also be more than rounding beside its variance. NaN fails both comparisons.
+        A singular matrix may pass the factorisation with pivots made of rounding errors, so each
+        squared pivot must also be more than rounding beside its variance. NaN fails both
+        comparisons.
         """
         factor, info = torch.linalg.cholesky_ex(covariance)
         pivot, variance = factor.diagonal(dim1=-2, dim2=-1), covariance.diagonal(dim1=-2, dim2=-1)
@@ -160,7 +162,9 @@ class Full(NamedTuple):
     def inverse(self) -> Self:
         """L_m^-1, so that whitening many draws is a matrix product and not a triangular solve."""
         eye = torch.eye(self.factor.shape[-1], dtype=self.factor.dtype, device=self.factor.device)
-        return type(self)(torch.linalg.solve_triangular(self.factor, eye.expand_as(self.factor), upper=False))
+        return type(self)(
+            torch.linalg.solve_triangular(self.factor, eye.expand_as(self.factor), upper=False)
+        )
 
     def take(self, blocks: slice) -> Self:
         """Some of the M."""

@@ -35,7 +35,11 @@ def check_state(state: Any) -> AnnealedState | PMCState | ChainState:
     else:
         _check_proposals(state.proposals)
     check_seed(state.seed)
-    _check(type(state.step) is int and 0 <= state.step < MOST_STEPS, "step", "a whole number, 0 or more")
+    _check(
+        type(state.step) is int and 0 <= state.step < MOST_STEPS,
+        "step",
+        "a whole number, 0 or more",
+    )
     return state
 
 
@@ -46,7 +50,11 @@ def _check_annealed(state: AnnealedState) -> None:
     total = float(state.log_weight.logsumexp(0))
     _check(abs(total) < 1e-3, "log_weight", f"normalised; the log of their sum is {total:.3g}")
     _check_tensor(state.origin, "origin", 1, (n,), (torch.int64,))
-    _check(bool(((state.origin >= 0) & (state.origin < n)).all()), "origin", f"numbers of particles, below {n}")
+    _check(
+        bool(((state.origin >= 0) & (state.origin < n)).all()),
+        "origin",
+        f"numbers of particles, below {n}",
+    )
     _check_number(state.temperature, "temperature", 0, 1)
     _check_number(state.log_evidence, "log_evidence", -math.inf, math.inf)
     _check_number(state.ideal_variance, "ideal_variance", -1e-6, math.inf)
@@ -67,14 +75,28 @@ def _check_chains(state: ChainState) -> None:
     _check_number(state.acceptance, "acceptance", 0, 1)
     _check_arithmetic(state.arithmetic)
     kept, values, watched = state.kept, state.log_density, state.monitors
-    _check(all(isinstance(part, Tensor) for part in (kept, values, watched)), "kept and log_density", "tensors")
+    _check(
+        all(isinstance(part, Tensor) for part in (kept, values, watched)),
+        "kept and log_density",
+        "tensors",
+    )
     n_draws, n_chains = len(values), shape[0]
-    _check(kept.dtype == dtype and tuple(kept.shape[1:]) == shape and kept.ndim == 3, "kept", "draws of the chains")
+    _check(
+        kept.dtype == dtype and tuple(kept.shape[1:]) == shape and kept.ndim == 3,
+        "kept",
+        "draws of the chains",
+    )
     _check(len(kept) in (0, n_draws), "kept", "as many as there are draws, or none")
     double = values.dtype == watched.dtype == torch.float64
     _check(double and values.shape == (n_draws, n_chains), "log_density", "one number per draw")
-    _check(watched.ndim == 3 and watched.shape[:2] == values.shape, "monitors", "some numbers per draw")
-    _check(bool(kept.isfinite().all() and watched.isfinite().all() and not values.isnan().any()), "kept", "finite")
+    _check(
+        watched.ndim == 3 and watched.shape[:2] == values.shape, "monitors", "some numbers per draw"
+    )
+    _check(
+        bool(kept.isfinite().all() and watched.isfinite().all() and not values.isnan().any()),
+        "kept",
+        "finite",
+    )
     _check_tuning(state.tuning)
 
 
@@ -82,7 +104,9 @@ def _check_arithmetic(arithmetic: Any) -> None:
     _check(isinstance(arithmetic, Arithmetic), "arithmetic", "Arithmetic")
     whole = all(type(value) is int and 0 <= value <= MOST_ARITHMETIC for value in arithmetic[:2])
     _check(whole, "leading and deciding", f"whole numbers from 0 to {MOST_ARITHMETIC}")
-    _check(type(arithmetic.error) is float and arithmetic.error >= 0, "error", "a number, 0 or more")
+    _check(
+        type(arithmetic.error) is float and arithmetic.error >= 0, "error", "a number, 0 or more"
+    )
 
 
 def _check_points(points: Any) -> None:
@@ -90,7 +114,9 @@ def _check_points(points: Any) -> None:
     _check_tensor(points.theta, "theta", 2)
     n, dtype = len(points.theta), points.theta.dtype
     for name in ("prior_score", "likelihood_score"):
-        _check_tensor(getattr(points, name), name, 2, tuple(points.theta.shape), (dtype,), finite=False)
+        _check_tensor(
+            getattr(points, name), name, 2, tuple(points.theta.shape), (dtype,), finite=False
+        )
     for name in ("log_prior", "log_likelihood"):
         _check_tensor(getattr(points, name), name, 1, (n,), (torch.float64,), finite=False)
         _check(bool((getattr(points, name) < math.inf).all()), name, "below infinity and not NaN")
@@ -98,7 +124,11 @@ def _check_points(points: Any) -> None:
 
 def _check_tuning(tuning: Any) -> None:
     _check(isinstance(tuning, Tuning), "tuning", "Tuning")
-    _check(_within(tuning.step_size, 0, math.inf) and tuning.step_size > 0, "step_size", "a positive number")
+    _check(
+        _within(tuning.step_size, 0, math.inf) and tuning.step_size > 0,
+        "step_size",
+        "a positive number",
+    )
     whole = type(tuning.n_leapfrog) is int and 1 <= tuning.n_leapfrog <= MOST_LEAPFROG
     _check(whole, "n_leapfrog", f"a whole number from 1 to {MOST_LEAPFROG}")
 
@@ -109,7 +139,11 @@ def _check_proposals(proposals: Any) -> None:
     shape, dtype, scale = tuple(proposals.loc.shape), (proposals.loc.dtype,), proposals.scale
     if isinstance(scale, Full):
         _check_tensor(scale.factor, "factor", 3, (*shape, shape[1]), dtype)
-        _check(bool((scale.factor.diagonal(dim1=-2, dim2=-1) > 0).all()), "factor", "positive on its diagonal")
+        _check(
+            bool((scale.factor.diagonal(dim1=-2, dim2=-1) > 0).all()),
+            "factor",
+            "positive on its diagonal",
+        )
         _check(not scale.factor.triu(1).any(), "factor", "lower triangular")
     else:
         _check(isinstance(scale, Diagonal), "scale", "Full or Diagonal")
@@ -129,7 +163,9 @@ def _check_tensor(
     """Refuse what is no tensor, has another shape or type, or holds numbers that are not finite."""
     if not isinstance(tensor, Tensor) or tensor.dtype not in dtypes:
         found = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
-        raise InputError(f"{name} must be a tensor of {' or '.join(map(str, dtypes))}; got {found}.")
+        raise InputError(
+            f"{name} must be a tensor of {' or '.join(map(str, dtypes))}; got {found}."
+        )
     if tensor.ndim != n_axes or 0 in tensor.shape or shape not in (None, tuple(tensor.shape)):
         wanted = f"{shape}" if shape else f"{n_axes} axes"
         raise InputError(f"{name} must be of {wanted}; got {tuple(tensor.shape)}.")

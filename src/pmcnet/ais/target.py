@@ -25,8 +25,9 @@ class ValueAndScore(NamedTuple):
 class Target(Protocol):
     """An unnormalised log-density log pi on R^D.
 
-    Points come as (n, D). Values return as (n,) in the points' dtype or in float64; -inf means zero density,
-    NaN and +inf are errors. Memory is a property of the evaluation, so it is said here and not in the algorithm.
+    Points come as (n, D). Values return as (n,) in the points' dtype or in float64; -inf means zero
+    density, NaN and +inf are errors. Memory is a property of the evaluation, so it is said here and
+    not in the algorithm.
     """
 
     @property
@@ -66,10 +67,12 @@ class FunctionTarget:
     """A target made of a batched torch function.
 
     Args:
-        log_density: log pi, (n, D) -> (n,); row i of the result depends on row i of the input alone.
+        log_density: log pi, (n, D) -> (n,); row i of the result depends on row i of the input
+            alone.
         dim: D.
         score: gradient of log pi, (n, D) -> (n, D); by automatic differentiation when absent.
-        second_derivative: Hessian of log pi, (n, D) -> (n, D, D); by automatic differentiation when absent.
+        second_derivative: Hessian of log pi, (n, D) -> (n, D, D); by automatic differentiation when
+            absent.
         parts: functions like `log_density` that sum to it: the mini-batches of incremental steps.
         memory: bytes that evaluations may use for temporaries.
         bytes_per_point: temporaries of one point; the default allows for 16 float64 copies of it.
@@ -112,19 +115,26 @@ class FunctionTarget:
             else:
                 value = self._differentiable(self.log_density(point))
                 (score,) = torch.autograd.grad(value.sum(), point, create_graph=True)
-            return torch.stack([_row_gradient(score[:, d], point) for d in range(self.dim)], dim=1)  # (n, D, D)
+            return torch.stack(
+                [_row_gradient(score[:, d], point) for d in range(self.dim)], dim=1
+            )  # (n, D, D)
 
     def factors(self) -> Sequence["FunctionTarget"]:
         """One target for each part; the target itself when it has none."""
         if not self.parts:
             return (self,)
-        return [replace(self, log_density=part, score=None, second_derivative=None, parts=()) for part in self.parts]
+        return [
+            replace(self, log_density=part, score=None, second_derivative=None, parts=())
+            for part in self.parts
+        ]
 
     def _differentiable(self, value: Tensor) -> Tensor:
         if not value.requires_grad:
             raise TargetError(
-                "the target does not depend on theta through torch operations, so it cannot be differentiated. Write "
-                "it in torch, pass score= and second_derivative=, or use a variant without gradients "
+                "the target does not depend on theta through torch operations, so it cannot be "
+                "differentiated. Write "
+                "it in torch, pass score= and second_derivative=, or use a variant without "
+                "gradients "
                 "(ais.gradfree, ais.dm_pmc)."
             )
         return value
@@ -134,5 +144,7 @@ def _row_gradient(entries: Tensor, point: Tensor) -> Tensor:
     """Gradient of each of n entries with respect to its own row of `point` (n, D); zero where it is constant."""
     if not entries.requires_grad:
         return torch.zeros_like(point)
-    (gradient,) = torch.autograd.grad(entries.sum(), point, retain_graph=True, materialize_grads=True)
+    (gradient,) = torch.autograd.grad(
+        entries.sum(), point, retain_graph=True, materialize_grads=True
+    )
     return gradient

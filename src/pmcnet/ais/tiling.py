@@ -5,7 +5,8 @@ from pathlib import Path
 
 import torch
 
-# Small enough to stay in cache between the operations on it, large enough for a matrix product to run at full speed.
+# Small enough to stay in cache between the operations on it, large enough for a matrix product to
+# run at full speed.
 _CPU_TILE = 8 << 20
 _GPU_TILE = 256 << 20
 

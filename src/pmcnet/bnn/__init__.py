@@ -16,9 +16,21 @@ from pmcnet.bnn.networks.banded_conv import BandedConv2d
 from pmcnet.bnn.networks.mlp import MLP, Layout, Network, Parameter
 from pmcnet.bnn.networks.module import ModuleNetwork
 from pmcnet.bnn.networks.wide_conv import WideConv2d
-from pmcnet.bnn.posterior import AnnealedPosterior, ParticlePosterior, Population, Predictive, RecordedPosterior
+from pmcnet.bnn.posterior import (
+    AnnealedPosterior,
+    ParticlePosterior,
+    Population,
+    Predictive,
+    RecordedPosterior,
+)
 from pmcnet.bnn.priors.filter_length import at_prior_length
-from pmcnet.bnn.priors.independent import GaussianPrior, LaplacePrior, LayerGaussianPrior, Prior, ScaleMixturePrior
+from pmcnet.bnn.priors.independent import (
+    GaussianPrior,
+    LaplacePrior,
+    LayerGaussianPrior,
+    Prior,
+    ScaleMixturePrior,
+)
 from pmcnet.bnn.target import BayesianTarget
 
 __all__ = [

@@ -16,9 +16,10 @@ MOST_DRAWS = 4000
 def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0) -> "DataTree":
     """A `posterior` group of equally weighted draws; its attributes say what they came from.
 
-    ArviZ has no weights, so draws are resampled by them, as one chain: `n_weighted`, `n_resampled` and `ess` are noted
-    in the attributes. Repeated draws carry no more information than `ess` says. Draws of parallel chains stay in their
-    order, by chain; those of a model that was read from a file are one chain.
+    ArviZ has no weights, so draws are resampled by them, as one chain: `n_weighted`, `n_resampled`
+    and `ess` are noted in the attributes. Repeated draws carry no more information than `ess` says.
+    Draws of parallel chains stay in their order, by chain; those of a model that was read from a
+    file are one chain.
 
     Args:
         posterior: weighted networks.
@@ -33,11 +34,18 @@ def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0
         ) from error
 
     n = min(posterior.samples.n_draws, MOST_DRAWS) if n is None else n
-    theta = posterior.by_chain(n) if isinstance(posterior, ChainPosterior) else posterior.resample(n, seed)[None]
+    theta = (
+        posterior.by_chain(n)
+        if isinstance(posterior, ChainPosterior)
+        else posterior.resample(n, seed)[None]
+    )
     theta = theta.cpu()  # (P, K, D)
     by_chain, layout, flat = theta.shape[:2], posterior.network.layout, theta.flatten(0, 1)
     tensors = layout.unflatten(flat[:, : layout.dim])
-    variables = {name: tensor.reshape(*by_chain, *tensor.shape[1:]).numpy() for name, tensor in tensors.items()}
+    variables = {
+        name: tensor.reshape(*by_chain, *tensor.shape[1:]).numpy()
+        for name, tensor in tensors.items()
+    }
     extra = flat[:, layout.dim :]
     if extra.shape[1]:
         variables["log_noise_std"] = extra[:, 0].reshape(by_chain).numpy()

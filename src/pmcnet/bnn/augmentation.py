@@ -40,7 +40,9 @@ class RandomAffine:
 
     def __post_init__(self) -> None:
         if min(self.degrees, self.scale, self.shear, self.shift) < 0 or self.scale >= 1:
-            raise InputError(f"degrees, scale, shear and shift must not be negative, scale below 1; got {self}.")
+            raise InputError(
+                f"degrees, scale, shear and shift must not be negative, scale below 1; got {self}."
+            )
 
     def __call__(self, x: Tensor, source: Stream) -> Tensor:
         """By bilinear interpolation."""
@@ -48,7 +50,10 @@ class RandomAffine:
         angle, size = math.radians(self.degrees) * unit[0], 1 + self.scale * unit[1]
         cosine, sine = size * angle.cos(), size * angle.sin()
         across, down = (2 * self.shift * unit[i + 3] / x.shape[-1 - i] for i in (0, 1))
-        rows = [torch.stack([cosine, self.shear * unit[2] - sine, across], -1), torch.stack([sine, cosine, down], -1)]
+        rows = [
+            torch.stack([cosine, self.shear * unit[2] - sine, across], -1),
+            torch.stack([sine, cosine, down], -1),
+        ]
         grid = F.affine_grid(torch.stack(rows, 1), list(x.shape), align_corners=False)
         return F.grid_sample(x - self.fill, grid, align_corners=False) + self.fill
 
@@ -75,7 +80,9 @@ class FlipAndCrop:
         unit = many_uniform(source, (3, n), like=x)
         down, across = ((2 * self.padding + 1) * unit[:2]).long()  # (N,), (N,)
         i, j = (torch.arange(size, device=x.device) for size in (height, width))
-        columns = torch.where((unit[2, :, None] < 0.5) & self.flip, width - 1 - j, j) + across[:, None]  # (N, W)
+        columns = (
+            torch.where((unit[2, :, None] < 0.5) & self.flip, width - 1 - j, j) + across[:, None]
+        )  # (N, W)
         rows = i + down[:, None]  # (N, H)
         padded = F.pad(x, (self.padding,) * 4)
         images = torch.arange(n, device=x.device)[:, None, None]

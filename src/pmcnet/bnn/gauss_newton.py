@@ -1,8 +1,8 @@
 """The Gauss-Newton form of a network posterior's curvature: never indefinite, so every proposal can use its inverse.
 
-H = sum_n J_n^T B_n J_n + (Hessian of the log prior), with J_n the outputs' derivatives with respect to the parameters
-and B_n the second derivatives of log p(y_n | output) with respect to the outputs. What it leaves out are the second
-derivatives of the network, which vanish where residuals do.
+H = sum_n J_n^T B_n J_n + (Hessian of the log prior), with J_n the outputs' derivatives with respect
+to the parameters and B_n the second derivatives of log p(y_n | output) with respect to the outputs.
+What it leaves out are the second derivatives of the network, which vanish where residuals do.
 """
 
 from collections.abc import Sequence
@@ -57,8 +57,8 @@ class GaussNewtonTarget:
 def gauss_newton(target: BayesianTarget, theta: Tensor) -> Tensor:
     """Gauss-Newton Hessian of log pi at points (n, D) -> (n, D, D).
 
-    The likelihood's own parameters (a noise scale) get their exact second derivatives; terms between them and the
-    network's are left out.
+    The likelihood's own parameters (a noise scale) get their exact second derivatives; terms
+    between them and the network's are left out.
     """
     n_parameters = target.n_parameters
     prior = FunctionTarget(lambda t: target.share * target.log_prior(t), target.dim).hessian(theta)

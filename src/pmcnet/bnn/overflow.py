@@ -23,7 +23,8 @@ def refuse_diverged(target: BayesianTarget, theta: Tensor, remedy: str = SMALLER
     n_bad = sum(int(_diverged(few, piece).sum()) for piece in pieces)
     if n_bad:
         raise DivergedError(
-            f"the fit diverged: the predictions of {n_bad} of {len(theta)} networks, or their likelihoods, are not "
+            f"the fit diverged: the predictions of {n_bad} of {len(theta)} networks, or their "
+            "likelihoods, are not "
             f"finite numbers. {remedy}"
         )
     return theta
@@ -34,7 +35,11 @@ def _diverged(target: BayesianTarget, theta: Tensor) -> Tensor:
     weights, extra = target.parts(theta)
     with torch.no_grad():
         mean = target.likelihood.mean(target.network(weights, target.x.to(target.device)))
-        good = mean.flatten(1).isfinite().all(1) & target.log_likelihood(theta).isfinite() & theta.isfinite().all(1)
+        good = (
+            mean.flatten(1).isfinite().all(1)
+            & target.log_likelihood(theta).isfinite()
+            & theta.isfinite().all(1)
+        )
         if isinstance(target.likelihood, Regression):
             variance = target.likelihood.noise_variance(extra)
             good &= variance.isfinite() & (variance > 0)
@@ -50,6 +55,8 @@ def refuse_overflow(bad: Tensor, dtype: torch.dtype) -> None:
     """
     if bool(bad.any()):
         raise InputError(
-            f"the networks overflow {str(dtype).removeprefix('torch.')} on {int(bad.sum())} of {len(bad)} rows, first "
-            f"on row {int(bad.nonzero()[0, 0]) + 1}: these lie too far from the training rows. Correct or drop them."
+            f"the networks overflow {str(dtype).removeprefix('torch.')} on {int(bad.sum())} of "
+            f"{len(bad)} rows, first "
+            f"on row {int(bad.nonzero()[0, 0]) + 1}: these lie too far from the training rows. "
+            "Correct or drop them."
         )

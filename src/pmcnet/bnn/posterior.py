@@ -30,9 +30,10 @@ _TOGETHER = 16
 class Predictive(NamedTuple):
     """The averaged prediction of N rows and its uncertainty.
 
-    `mean` is (N, C): class probabilities, or E[y] with C = 1. `total`, `aleatoric` and `epistemic` are (N,), with
-    total = aleatoric + epistemic. Classes: entropy of the average, average entropy, mutual information, in nats.
-    Regression: variance of y, average noise variance, variance of the mean over networks.
+    `mean` is (N, C): class probabilities, or E[y] with C = 1. `total`, `aleatoric` and `epistemic`
+    are (N,), with total = aleatoric + epistemic. Classes: entropy of the average, average entropy,
+    mutual information, in nats. Regression: variance of y, average noise variance, variance of the
+    mean over networks.
     """
 
     mean: Tensor
@@ -74,7 +75,9 @@ class ParticlePosterior(Judged):
     def thinned(self, n: int, seed: int = 0) -> "ParticlePosterior":
         """`n` networks drawn by their weights, equally weighted: a cheaper posterior with the same verdict."""
         theta = self.resample(n, seed)
-        samples = WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64) + self.log_evidence)
+        samples = WeightedSamples(
+            theta, theta.new_zeros(n, dtype=torch.float64) + self.log_evidence
+        )
         return RecordedPosterior(
             self.network,
             self.likelihood,
@@ -94,7 +97,8 @@ class ParticlePosterior(Judged):
         """The same networks, each counted once: the population, not the posterior its weights describe."""
         equal = self.samples._replace(log_weight=torch.zeros_like(self.samples.log_weight))
         reason = (
-            f"these networks count once each: an ensemble, not the posterior. By their exact weights they are worth "
+            "these networks count once each: an ensemble, not the posterior. By their exact "
+            "weights they are worth "
             f"{self.ess:.1f} of {self.samples.n_draws} draws."
         )
         return Population(self.network, self.likelihood, equal, self.memory, reason=reason)
@@ -105,7 +109,10 @@ class ParticlePosterior(Judged):
             raise InputError(f"n_passes must be at least 1; got {n_passes}.")
         chosen, index = torch.unique(self.samples.resampled(n_passes, seed), return_inverse=True)
         networks = self.theta[chosen]
-        rows = [torch.cat([mean for _, _, mean, _ in self._passes(networks, chunk)]) for chunk in self._rows(x)]
+        rows = [
+            torch.cat([mean for _, _, mean, _ in self._passes(networks, chunk)])
+            for chunk in self._rows(x)
+        ]
         found = torch.cat(rows, dim=1)  # (n, N, C)
         refuse_overflow(~found.isfinite().all(-1).all(0), x.dtype)
         return found[index]
@@ -116,7 +123,9 @@ class ParticlePosterior(Judged):
         alive = weight > 0
         networks, weight = self.theta[alive], weight[alive]
         chunks = [self._averaged(networks, weight, rows) for rows in self._rows(x)]
-        return _finite(Predictive(*(torch.cat(parts) for parts in zip(*chunks, strict=True))), x.dtype)
+        return _finite(
+            Predictive(*(torch.cat(parts) for parts in zip(*chunks, strict=True))), x.dtype
+        )
 
     def log_predictive(self, x: Tensor, y: Tensor) -> Tensor:
         """Log p(y_n | x_n, data) = log sum_j w_j p(y_n | Phi(theta_j, x_n)): (N,)."""
@@ -127,9 +136,15 @@ class ParticlePosterior(Judged):
         for rows, targets in zip(self._rows(x), torch.split(y, self._n_rows), strict=True):
             total = torch.full((len(rows),), -torch.inf, dtype=torch.float64, device=x.device)
             for start, output, _, extra in self._passes(networks, rows):
-                log_prob = self.likelihood.log_prob(output, targets.double(), extra).double()  # (p, n)
-                log_prob = torch.where(output.isfinite().all(-1), log_prob, torch.nan)  # to be refused by row
-                total = torch.logaddexp(total, (log_prob + log_weight[start : start + len(output), None]).logsumexp(0))
+                log_prob = self.likelihood.log_prob(
+                    output, targets.double(), extra
+                ).double()  # (p, n)
+                log_prob = torch.where(
+                    output.isfinite().all(-1), log_prob, torch.nan
+                )  # to be refused by row
+                total = torch.logaddexp(
+                    total, (log_prob + log_weight[start : start + len(output), None]).logsumexp(0)
+                )
             parts.append(total)
         found = torch.cat(parts)
         refuse_overflow(found.isnan(), x.dtype)
@@ -138,27 +153,38 @@ class ParticlePosterior(Judged):
     def quantiles(self, x: Tensor, probabilities: Sequence[float]) -> Tensor:
         """Quantiles of y under the mixture of all networks, noise included, for regression: (Q, N).
 
-        The p-quantile solves sum_j w_j P(y <= q | Phi(theta_j, x)) = p: the mixture itself is inverted.
+        The p-quantile solves sum_j w_j P(y <= q | Phi(theta_j, x)) = p: the mixture itself is
+        inverted.
         """
         return self.predict_with_quantiles(x, probabilities)[1]
 
-    def predict_with_quantiles(self, x: Tensor, probabilities: Sequence[float]) -> tuple[Predictive, Tensor]:
+    def predict_with_quantiles(
+        self, x: Tensor, probabilities: Sequence[float]
+    ) -> tuple[Predictive, Tensor]:
         """`predict` and `quantiles` of a regression, from one pass of the networks over the rows."""
         likelihood = self.likelihood
         if not isinstance(likelihood, Regression):
-            raise InputError(f"quantiles are of a regression's response; {likelihood} predicts classes.")
+            raise InputError(
+                f"quantiles are of a regression's response; {likelihood} predicts classes."
+            )
         if not probabilities or not all(0 < p < 1 for p in probabilities):
-            raise InputError(f"probabilities must lie between 0 and 1, at least one; got {list(probabilities)}.")
+            raise InputError(
+                f"probabilities must lie between 0 and 1, at least one; got {list(probabilities)}."
+            )
         weight = self.samples.weight.flatten()
         alive = weight > 0
         networks, weight = self.theta[alive], weight[alive]
         variance = likelihood.noise_variance(networks[:, self.network.layout.dim :])  # (J,)
         deviation, light = variance.sqrt()[:, None], weight.to(x.dtype)
-        levels = list(zip(probabilities, standard_quantiles(probabilities, likelihood), strict=True))
+        levels = list(
+            zip(probabilities, standard_quantiles(probabilities, likelihood), strict=True)
+        )
         n_rows = max(1, self.memory // (8 * 8 * len(networks)))
         parts = []
         for rows in torch.split(x, min(n_rows, self._n_rows)):
-            mean = torch.cat([mean[..., 0] for _, _, mean, _ in self._passes(networks, rows)])  # (J, n)
+            mean = torch.cat(
+                [mean[..., 0] for _, _, mean, _ in self._passes(networks, rows)]
+            )  # (J, n)
             centre = weight @ mean.double()
             epistemic = weight @ (mean.double() - centre).square()
             aleatoric = (weight @ variance.double()).expand(len(rows))
@@ -195,7 +221,9 @@ class ParticlePosterior(Judged):
     def _passes(self, networks: Tensor, x: Tensor) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
         """First index, outputs, predictions (p, n, C) and own parameters of chunks of networks that fit the memory."""
         n_parameters = self.network.layout.dim
-        n_chunk = max(1, self.memory // (8 * max(1, self.network.numbers_per_input) * max(1, len(x))))
+        n_chunk = max(
+            1, self.memory // (8 * max(1, self.network.numbers_per_input) * max(1, len(x)))
+        )
         with torch.no_grad():
             for start in range(0, len(networks), n_chunk):
                 theta = networks[start : start + n_chunk]
@@ -270,7 +298,9 @@ class Population(ParticlePosterior):
     def thinned(self, n: int, seed: int = 0) -> "Population":
         """`n` of the networks, drawn with replacement."""
         theta = self.resample(n, seed)
-        return replace(self, samples=WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64)))
+        return replace(
+            self, samples=WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64))
+        )
 
     @property
     def ess(self) -> float:

@@ -61,11 +61,13 @@ class BayesianTarget:
         prior: on the network's parameters.
         n_batches: B, how many mini-batches `factors()` makes of the rows, in their order.
         memory: bytes that evaluations may use for temporaries.
-        where: the device of networks and results, if the rows are kept elsewhere: rows in host memory, pinned or mapped
-            from a file, go to the device a chunk at a time.
-        augmentation: random changes to inputs, for methods that train on mini-batches; the density has none.
+        where: the device of networks and results, if the rows are kept elsewhere: rows in host
+            memory, pinned or mapped from a file, go to the device a chunk at a time.
+        augmentation: random changes to inputs, for methods that train on mini-batches; the density
+            has none.
         share: power of the prior: 1, and 1 / B in a factor, so that factors sum to log pi.
-        weight: how often each row counts (N,): w_n = 2 is the row twice. Absent, every row counts once.
+        weight: how often each row counts (N,): w_n = 2 is the row twice. Absent, every row counts
+            once.
     """
 
     network: Network
@@ -83,15 +85,24 @@ class BayesianTarget:
     def __post_init__(self) -> None:
         if len(self.x) != len(self.y) or len(self.x) == 0:
             raise InputError(
-                f"x and y must have the same number of rows, at least one; got {len(self.x)}, {len(self.y)}."
+                f"x and y must have the same number of rows, at least one; got {len(self.x)}, "
+                f"{len(self.y)}."
             )
-        if not self.x.is_floating_point() or not self.x.isfinite().all() or not self.y.isfinite().all():
-            raise InputError("x must be floating-point and x and y finite. Fill or drop missing values first.")
-        if self.weight is not None and (
-            self.weight.shape != self.y.shape or not bool((self.weight >= 0).all() & self.weight.isfinite().all())
+        if (
+            not self.x.is_floating_point()
+            or not self.x.isfinite().all()
+            or not self.y.isfinite().all()
         ):
             raise InputError(
-                f"weight must hold one finite number, not negative, for each of the {len(self.y)} rows; got shape "
+                "x must be floating-point and x and y finite. Fill or drop missing values first."
+            )
+        if self.weight is not None and (
+            self.weight.shape != self.y.shape
+            or not bool((self.weight >= 0).all() & self.weight.isfinite().all())
+        ):
+            raise InputError(
+                f"weight must hold one finite number, not negative, for each of the {len(self.y)} "
+                "rows; got shape "
                 f"{tuple(self.weight.shape)}."
             )
         if isinstance(self.network, MLP) and self.network.sizes[-1] != self.likelihood.n_outputs:
@@ -100,7 +111,9 @@ class BayesianTarget:
                 f"got sizes {self.network.sizes}."
             )
         if not 1 <= self.n_batches <= len(self.x):
-            raise InputError(f"n_batches must lie between 1 and the {len(self.x)} rows; got {self.n_batches}.")
+            raise InputError(
+                f"n_batches must lie between 1 and the {len(self.x)} rows; got {self.n_batches}."
+            )
 
     @property
     def n_parameters(self) -> int:
@@ -137,7 +150,9 @@ class BayesianTarget:
 
     def log_likelihood(self, theta: Tensor) -> Tensor:
         """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
-        return torch.stack([self._rows_log_likelihood(theta, batch) for batch in self._chunks()]).sum(0)
+        return torch.stack(
+            [self._rows_log_likelihood(theta, batch) for batch in self._chunks()]
+        ).sum(0)
 
     def log_density(self, theta: Tensor) -> Tensor:
         """Log pi: (n, D) -> (n,), float64."""
@@ -179,7 +194,9 @@ class BayesianTarget:
         found = [self._batch_value_and_score(piece, batch) for piece in pieces]
         if len(found) == 1:
             return found[0]
-        return ValueAndScore(torch.cat([f.value for f in found]), torch.cat([f.score for f in found]))
+        return ValueAndScore(
+            torch.cat([f.value for f in found]), torch.cat([f.score for f in found])
+        )
 
     def value_and_score(self, theta: Tensor) -> ValueAndScore:
         """Log pi and its gradient."""
@@ -191,7 +208,9 @@ class BayesianTarget:
         """What each network predicts for a few training rows, whose mixing samplers watch: (n, S)."""
         weights, _ = self.parts(theta)
         with torch.no_grad():
-            return self.likelihood.mean(self.network(weights, self.x[self._few].to(self.device))).flatten(1)
+            return self.likelihood.mean(
+                self.network(weights, self.x[self._few].to(self.device))
+            ).flatten(1)
 
     def monitored(self) -> "BayesianTarget":
         """The same target with the few rows that `monitor` predicts."""
@@ -199,7 +218,9 @@ class BayesianTarget:
 
     @property
     def _few(self) -> Tensor:
-        return torch.linspace(0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device).long()
+        return torch.linspace(
+            0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device
+        ).long()
 
     @property
     def device(self) -> torch.device:
@@ -219,7 +240,10 @@ class BayesianTarget:
         """B mini-batches of the rows, each with its share of the prior; in full precision, as steps compare values."""
         share, network = self.share / self.n_batches, self.network.in_full_precision()
         batches = torch.arange(len(self.x)).tensor_split(self.n_batches)
-        return [replace(self.at(slice(int(b[0]), int(b[-1]) + 1)), share=share, network=network) for b in batches]
+        return [
+            replace(self.at(slice(int(b[0]), int(b[-1]) + 1)), share=share, network=network)
+            for b in batches
+        ]
 
     def at(self, rows: Tensor | slice) -> "BayesianTarget":
         """The same target with some of the rows, given by their positions or as a slice."""
@@ -229,7 +253,10 @@ class BayesianTarget:
     def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """`n_draws` points from the prior from each stream: (len(sources), n_draws, D)."""
         if self.share != 1:
-            raise InputError("a factor holds a share of the prior only, so it has no draws. Use the whole target.")
+            raise InputError(
+                "a factor holds a share of the prior only, so it has no draws. Use the whole "
+                "target."
+            )
         weights = self.prior.sample(sources, n_draws, self.network.layout, like=self.like)
         noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.like)
         return torch.cat([weights, self.likelihood.from_normal(noise)], dim=-1)
@@ -259,5 +286,7 @@ class BayesianTarget:
             output, pull = self.network.differentiable(weights, batch.x)
             log_prob, slope, extra_slope = self.likelihood.slopes(output, batch.y, extra)
             slope, extra_slope = batch.counted(slope), batch.counted(extra_slope)
-            score = torch.cat([pull(slope.to(theta.dtype)), extra_slope.sum(1).to(theta.dtype)], dim=-1)
+            score = torch.cat(
+                [pull(slope.to(theta.dtype)), extra_slope.sum(1).to(theta.dtype)], dim=-1
+            )
             return ValueAndScore(batch.total(log_prob), score)

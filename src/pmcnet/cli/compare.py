@@ -12,7 +12,12 @@ TITLE = "averaged predictions on the same test rows (one draw: mean, std); * the
 
 @click.command()
 @click.argument("data")
-@click.option("--methods", default="annealed,pmcnet,pmcnet-light", show_default=True, help="Names with commas, or all.")
+@click.option(
+    "--methods",
+    default="annealed,pmcnet,pmcnet-light",
+    show_default=True,
+    help="Names with commas, or all.",
+)
 @click.option(
     "--tune",
     type=click.Choice(["validation", "none"]),
@@ -22,9 +27,13 @@ TITLE = "averaged predictions on the same test rows (one draw: mean, std); * the
     "defaults.",
 )
 @model_options
-@click.option("--out", type=click.Path(path_type=Path), help="The folder to make. Default: runs/NAME-compare.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The folder to make. Default: runs/NAME-compare."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def compare(data: str, methods: str, tune: Any, out: Path | None, as_json: bool, **given: Any) -> None:
+def compare(
+    data: str, methods: str, tune: Any, out: Path | None, as_json: bool, **given: Any
+) -> None:
     """Fit several methods to the same training rows of DATA and score them on the same test rows.
 
     The methods are those of fit, and laplace and nuts where their libraries are installed.
@@ -63,7 +72,9 @@ def show_comparison(compared: Any, as_json: bool) -> None:
         ]
         for entry in compared.entries
     ]
-    print_table(["method", "verdict", *metrics, "ESS", "fit s", "tuning s", "ms per row"], rows, TITLE)
+    print_table(
+        ["method", "verdict", *metrics, "ESS", "fit s", "tuning s", "ms per row"], rows, TITLE
+    )
     for entry in compared.entries:
         click.echo(_chosen(entry))
     click.echo(f"report: {compared.report}")

@@ -9,12 +9,18 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--fetch", "fetched", metavar="NAME", help="Fetch the official files of NAME into the data folder.")
+@click.option(
+    "--fetch",
+    "fetched",
+    metavar="NAME",
+    help="Fetch the official files of NAME into the data folder.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def datasets(fetched: str | None, as_json: bool) -> None:
     """Names, sizes, where each comes from, and whether it is at hand.
 
-    Tables come with the package or lie in the data folder, images lie there always: $PMCNET_DATA, else ~/.cache/pmcnet.
+    Tables come with the package or lie in the data folder, images lie there always: $PMCNET_DATA,
+    else ~/.cache/pmcnet.
     """
     from pmcnet import data
     from pmcnet.cli.output import print_json, print_table
@@ -37,7 +43,11 @@ def datasets(fetched: str | None, as_json: bool) -> None:
         ]
         for entry in found
     ]
-    print_table(["name", "size", "task", "at hand", "source"], rows, "datasets: pmcnet fit NAME takes tables")
+    print_table(
+        ["name", "size", "task", "at hand", "source"],
+        rows,
+        "datasets: pmcnet fit NAME takes tables",
+    )
 
 
 def _size(entry: "Entry") -> str:

@@ -19,7 +19,9 @@ def diagnose(run: Path, as_json: bool) -> None:
     found = diagnostics(model.posterior_)
     steps = advice(model)
     if as_json:
-        print_json({**found, "method": model.method_, "prior_std": model.prior_std_, "advice": steps})
+        print_json(
+            {**found, "method": model.method_, "prior_std": model.prior_std_, "advice": steps}
+        )
         return
     print_verdict(found)
     rows = [
@@ -27,7 +29,10 @@ def diagnose(run: Path, as_json: bool) -> None:
         ["draws", str(found["n_draws"])],
         ["effective draws", number(found["ess"])],
         ["k-hat", number(found["khat"])],
-        ["log evidence", f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}"],
+        [
+            "log evidence",
+            f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}",
+        ],
         ["prior_std", number(model.prior_std_)],
         ["steps", str(len(model.history_))],
     ]

@@ -13,13 +13,17 @@ import click
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def evaluate(run: Path, data: str, target: str | None, n_passes: int, seed: int, device: str, as_json: bool) -> None:
+def evaluate(
+    run: Path, data: str, target: str | None, n_passes: int, seed: int, device: str, as_json: bool
+) -> None:
     """Metrics of the model of RUN on DATA, with credible intervals over its draws."""
     from pmcnet.cli.output import print_json, print_metrics, print_verdict
     from pmcnet.cli.run_model import load_model
     from pmcnet.runs.evaluate import evaluate_file
 
-    record = evaluate_file(load_model(run, device), run, data, target=target, n_passes=n_passes, seed=seed)
+    record = evaluate_file(
+        load_model(run, device), run, data, target=target, n_passes=n_passes, seed=seed
+    )
     if as_json:
         print_json(record)
         return

@@ -64,17 +64,23 @@ def _plain(error: Exception) -> click.ClickException:
         return Refused(str(error))
     if isinstance(error, PMCNetError):
         return click.ClickException(str(error))
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error)):  # torch's
+    if isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and "memory" in str(error)
+    ):  # torch's
         return click.ClickException(
             "there is not enough memory for this. Give fewer rows or columns, or a smaller network."
         )
     told = " ".join(f"{type(error).__name__}: {error}".split())
-    return click.ClickException(f"a failure inside pmcnet ({told}). Run it again with pmcnet --debug to see where.")
+    return click.ClickException(
+        f"a failure inside pmcnet ({told}). Run it again with pmcnet --debug to see where."
+    )
 
 
 def _told_once(plain: click.ClickException, error: Exception) -> click.ClickException:
     """Of several processes the first speaks; the others where they have something else to say."""
-    if "RANK" not in os.environ or not isinstance(error, InputError | ProcessLostError | RunInterrupted):
+    if "RANK" not in os.environ or not isinstance(
+        error, InputError | ProcessLostError | RunInterrupted
+    ):
         return plain
     from pmcnet.distributed import is_follower  # slow to import
 

@@ -7,7 +7,8 @@ import click
 
 # those of methods.registry, which takes a second to import
 _NAMES = (
-    "auto, annealed, hmc, pmcnet, gradfree, covfree, dm-pmc, sl-pmc, pmcnet-light, adam-mle, adam-map, ensemble, bbp, "
+    "auto, annealed, hmc, pmcnet, gradfree, covfree, dm-pmc, sl-pmc, pmcnet-light, adam-mle, "
+    "adam-map, ensemble, bbp, "
     "sgld, psgld, sghmc, mc-dropout, sae; with extras installed laplace, nuts"
 )
 
@@ -16,17 +17,43 @@ def model_options(command: Any) -> Any:
     """The options that fit and compare share."""
     options = [
         click.option("--target", help="The column to predict; built-in datasets know theirs."),
-        click.option("--task", type=click.Choice(["auto", "regression", "classification"]), help="Default: auto."),
+        click.option(
+            "--task",
+            type=click.Choice(["auto", "regression", "classification"]),
+            help="Default: auto.",
+        ),
         click.option("--hidden", help="Units of each hidden layer, e.g. 16 or 50,50. Default: 16."),
-        click.option("--activation", type=click.Choice(["tanh", "relu", "sigmoid", "silu"]), help="Default: tanh."),
-        click.option("--prior", type=click.Choice(["gaussian", "layer", "laplace"]), help="Default: gaussian."),
-        click.option("--prior-std", help="auto, evidence, validation or a positive number. Default: auto."),
-        click.option("--noise", help="Of a regression: learn, or a number in units of the target. Default: learn."),
-        click.option("--scaling", "feature_scaling", type=click.Choice(["columns", "common", "none"])),
+        click.option(
+            "--activation",
+            type=click.Choice(["tanh", "relu", "sigmoid", "silu"]),
+            help="Default: tanh.",
+        ),
+        click.option(
+            "--prior",
+            type=click.Choice(["gaussian", "layer", "laplace"]),
+            help="Default: gaussian.",
+        ),
+        click.option(
+            "--prior-std", help="auto, evidence, validation or a positive number. Default: auto."
+        ),
+        click.option(
+            "--noise",
+            help="Of a regression: learn, or a number in units of the target. Default: learn.",
+        ),
+        click.option(
+            "--scaling", "feature_scaling", type=click.Choice(["columns", "common", "none"])
+        ),
         click.option("--drop", help="Columns to leave out, separated by commas."),
-        click.option("--budget", help="What may be spent, in estimated time, e.g. 90s, 3min, 1h. Default: 3min."),
-        click.option("--test-share", type=float, help="Share of the rows kept for testing. Default: 0.2."),
-        click.option("--passes", "n_passes", type=int, help="Draws behind credible intervals. Default: 100."),
+        click.option(
+            "--budget",
+            help="What may be spent, in estimated time, e.g. 90s, 3min, 1h. Default: 3min.",
+        ),
+        click.option(
+            "--test-share", type=float, help="Share of the rows kept for testing. Default: 0.2."
+        ),
+        click.option(
+            "--passes", "n_passes", type=int, help="Draws behind credible intervals. Default: 100."
+        ),
         click.option("--seed", type=int, help="Decides everything random. Default: 0."),
         click.option("--device", help="auto, cpu, cuda, ... Default: auto."),
     ]
@@ -38,10 +65,22 @@ def model_options(command: Any) -> Any:
 @click.command()
 @click.argument("data", required=False)
 @click.option("--method", help=f"{_NAMES}. Default: auto.")
-@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="A setting of the method; repeatable.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the method; repeatable.",
+)
 @model_options
-@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings; options given here win.")
-@click.option("--out", type=click.Path(path_type=Path), help="The run folder to make. Default: runs/NAME.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="A TOML file with settings; options given here win.",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The run folder to make. Default: runs/NAME."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print metrics.json instead of a summary.")
 def fit(
     data: str | None,
@@ -54,9 +93,9 @@ def fit(
 ) -> None:
     """Fit a Bayesian neural network to DATA and write a run folder.
 
-    DATA is a CSV, TSV or Parquet file, or the name of a built-in dataset (pmcnet datasets). The folder holds the model,
-    metrics and predictions of held-out rows, the history, a report to open in a browser, and config.toml, with which
-    `pmcnet fit --config` repeats the run exactly.
+    DATA is a CSV, TSV or Parquet file, or the name of a built-in dataset (pmcnet datasets). The
+    folder holds the model, metrics and predictions of held-out rows, the history, a report to open
+    in a browser, and config.toml, with which `pmcnet fit --config` repeats the run exactly.
     """
     from pmcnet.distributed import joined
     from pmcnet.estimators.plan import resolve_device
@@ -93,7 +132,9 @@ def _free_place(data: str) -> Path:
     from pmcnet.runs.folder import RunFolder
 
     if is_one_of_many():
-        raise InputError("a run of several processes needs --out, so that it finds its folder after a restart.")
+        raise InputError(
+            "a run of several processes needs --out, so that it finds its folder after a restart."
+        )
     return RunFolder.free(Path("runs"), Path(data).name.split(".")[0] or "run")
 
 
@@ -119,7 +160,9 @@ def plain_settings(given: dict[str, Any]) -> dict[str, Any]:
         try:
             chosen["hidden"] = [int(part) for part in chosen["hidden"].split(",") if part.strip()]
         except ValueError as error:
-            raise InputError(f"--hidden must be whole numbers like 16 or 50,50; got {chosen['hidden']!r}.") from error
+            raise InputError(
+                f"--hidden must be whole numbers like 16 or 50,50; got {chosen['hidden']!r}."
+            ) from error
     if "drop" in chosen:
         chosen["drop"] = [part.strip() for part in chosen["drop"].split(",") if part.strip()]
     for name in ("prior_std", "noise", "budget"):
@@ -137,7 +180,9 @@ def _option(text: str) -> tuple[str, Any]:
     if value.strip().lower() in ("true", "false"):
         return name.strip(), value.strip().lower() == "true"
     number = number_or_text(value.strip())
-    return name.strip(), int(number) if isinstance(number, float) and number.is_integer() else number
+    return name.strip(), int(number) if isinstance(
+        number, float
+    ) and number.is_integer() else number
 
 
 def number_or_text(text: str) -> float | str:

@@ -17,7 +17,10 @@ def print_json(record: Any) -> None:
 def print_verdict(diagnostics: Mapping[str, Any]) -> None:
     """The verdict with its reason."""
     status = diagnostics["verdict"]
-    click.echo(f"verdict: {click.style(status, fg=_COLOURS.get(status), bold=True)}: {diagnostics['reason']}")
+    click.echo(
+        f"verdict: {click.style(status, fg=_COLOURS.get(status), bold=True)}: "
+        f"{diagnostics['reason']}"
+    )
 
 
 def print_metrics(metrics: Mapping[str, Any]) -> None:
@@ -28,9 +31,15 @@ def print_metrics(metrics: Mapping[str, Any]) -> None:
     rows = []
     for name, value in metrics["bma"].items():
         draw = metrics["per_draw"].get(name)
-        interval = f"{number(draw['interval95'][0])} to {number(draw['interval95'][1])}" if draw else "-"
+        interval = (
+            f"{number(draw['interval95'][0])} to {number(draw['interval95'][1])}" if draw else "-"
+        )
         rows.append([name, number(value), number(draw["mean"]) if draw else "-", interval])
-    print_table(["metric", "averaged prediction", "one draw", "95 % of draws"], rows, f"{metrics['n_test']} test rows")
+    print_table(
+        ["metric", "averaged prediction", "one draw", "95 % of draws"],
+        rows,
+        f"{metrics['n_test']} test rows",
+    )
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> None:
@@ -51,7 +60,9 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
     click.echo(title)
     for row in [header, *rows]:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        click.echo(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
 
 
 def number(value: float | None) -> str:

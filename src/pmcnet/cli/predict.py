@@ -8,16 +8,32 @@ import click
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("data")
-@click.option("-o", "--out", type=click.Path(path_type=Path), help="The CSV to write; standard output when absent.")
-@click.option("--coverage", type=float, default=0.95, show_default=True, help="Of the intervals of a regression.")
-@click.option("--passes", "n_passes", type=click.IntRange(min=1), help="Networks to average; all when absent.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The CSV to write; standard output when absent.",
+)
+@click.option(
+    "--coverage",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Of the intervals of a regression.",
+)
+@click.option(
+    "--passes", "n_passes", type=click.IntRange(min=1), help="Networks to average; all when absent."
+)
 @click.option("--device", default="auto", show_default=True)
-def predict(run: Path, data: str, out: Path | None, coverage: float, n_passes: int | None, device: str) -> None:
+def predict(
+    run: Path, data: str, out: Path | None, coverage: float, n_passes: int | None, device: str
+) -> None:
     """Add predictions to the rows of DATA, with the model of RUN.
 
-    Adds the columns prediction, then probability_CLASS for each class, or std, lower and upper; then epistemic (the
-    networks disagree) and aleatoric (the data overlap): entropies in nats for classes, variances for regression.
-    Columns may come in any order; those that the model does not know are kept as they are.
+    Adds the columns prediction, then probability_CLASS for each class, or std, lower and upper;
+    then epistemic (the networks disagree) and aleatoric (the data overlap): entropies in nats for
+    classes, variances for regression. Columns may come in any order; those that the model does not
+    know are kept as they are.
     """
     from pmcnet.cli.run_model import load_model
     from pmcnet.errors import InputError
@@ -26,7 +42,9 @@ def predict(run: Path, data: str, out: Path | None, coverage: float, n_passes: i
     if not 0 < coverage < 1:
         raise InputError(f"--coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
     model = load_model(run, device)
-    n_rows = predict_file(model, data, out, coverage=coverage, n_passes=n_passes, progress=_say_rows)
+    n_rows = predict_file(
+        model, data, out, coverage=coverage, n_passes=n_passes, progress=_say_rows
+    )
     click.echo(f"predicted {n_rows} rows" + (f": {out}" if out else ""), err=True)
 
 

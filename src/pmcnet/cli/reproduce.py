@@ -10,15 +10,34 @@ import click
 @click.command()
 @click.argument("name", required=False)
 @click.option("--list", "listing", is_flag=True, help="Say what can be reproduced.")
-@click.option("--quick", is_flag=True, help="Tiny sizes that finish in seconds or minutes; the numbers mean nothing.")
 @click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), default=Path("out/reproduce"), show_default=True
+    "--quick",
+    is_flag=True,
+    help="Tiny sizes that finish in seconds or minutes; the numbers mean nothing.",
 )
-@click.option("--device", default="cpu", show_default=True, help="Where to run: cpu, cuda, cuda:1, ...")
-@click.option("--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over.")
-@click.option("--budget", help="Of the experiments with chains: time in all, e.g. 10min; earlier calls count.")
-@click.option("--seed", type=click.IntRange(0, 999), help="Of the experiments with chains; 0 where it is left out.")
-@click.option("--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("out/reproduce"),
+    show_default=True,
+)
+@click.option(
+    "--device", default="cpu", show_default=True, help="Where to run: cpu, cuda, cuda:1, ..."
+)
+@click.option(
+    "--seeds", "n_seeds", type=click.IntRange(min=1), help="How many seeds to average over."
+)
+@click.option(
+    "--budget", help="Of the experiments with chains: time in all, e.g. 10min; earlier calls count."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 999),
+    help="Of the experiments with chains; 0 where it is left out.",
+)
+@click.option(
+    "--chains", "n_chains", type=click.IntRange(min=1), help="How many such an experiment has."
+)
 @click.option(
     "--start",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -36,7 +55,9 @@ import click
     multiple=True,
     help="Run nothing, put runs or parts of an experiment with chains together: their OUT, each with --join.",
 )
-@click.option("--fresh", is_flag=True, help="Delete the checkpoints of this experiment first and begin anew.")
+@click.option(
+    "--fresh", is_flag=True, help="Delete the checkpoints of this experiment first and begin anew."
+)
 def reproduce(
     name: str | None,
     listing: bool,
@@ -54,9 +75,9 @@ def reproduce(
 ) -> None:
     """Reproduce one of the paper's tables with its figures.
 
-    Prints ours beside the paper's, and writes OUT/NAME.json with everything and OUT/NAME-*.png with the figures. The
-    large experiments keep checkpoints in OUT/checkpoints: one that was interrupted goes on when the command is
-    repeated.
+    Prints ours beside the paper's, and writes OUT/NAME.json with everything and OUT/NAME-*.png with
+    the figures. The large experiments keep checkpoints in OUT/checkpoints: one that was interrupted
+    goes on when the command is repeated.
     """
     from pmcnet import paper
     from pmcnet.cli.fit import number_or_text
@@ -124,7 +145,9 @@ def _check_start(start: Path, kept: list[Path], fresh: bool) -> None:
     if fresh and start.resolve() in [file.resolve() for file in kept]:
         raise click.UsageError(f"--fresh would delete {start}. Use another --out.")
     if not kept and not start.is_file():
-        raise click.UsageError(f"--start {start} is no file. Name the NAME-networks.safetensors of an earlier run.")
+        raise click.UsageError(
+            f"--start {start} is no file. Name the NAME-networks.safetensors of an earlier run."
+        )
 
 
 def _check_join(given: list[str], join: tuple[Path, ...], out: Path) -> None:
@@ -134,7 +157,9 @@ def _check_join(given: list[str], join: tuple[Path, ...], out: Path) -> None:
     if len(join) < 2:
         raise click.UsageError("--join is given once for each run, and there must be two at least.")
     if out.resolve() in [each.resolve() for each in join]:
-        raise click.UsageError(f"--out {out} is one of the runs; name another folder for all of them.")
+        raise click.UsageError(
+            f"--out {out} is one of the runs; name another folder for all of them."
+        )
 
 
 def _finish(record: dict[str, Any], name: str, out: Path) -> None:
@@ -186,7 +211,10 @@ def _show_timing(timing: list[dict[str, Any]], device: str) -> None:
     from pmcnet.cli.output import number, print_table
 
     header = ["method", "fit s", "ms per test row"]
-    rows = [[row["method"], number(row["fit_seconds"]), number(row["milliseconds_per_row"])] for row in timing]
+    rows = [
+        [row["method"], number(row["fit_seconds"]), number(row["milliseconds_per_row"])]
+        for row in timing
+    ]
     title = f"time on {device}"
     if any(row["paper"] for row in timing):
         header += ["paper fit s", "paper ms per test row"]
@@ -205,7 +233,11 @@ def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"{name}.json"
     write_whole(path, (json.dumps(record, indent=1, allow_nan=False) + "\n").encode())
-    drawn, title, classes = record["figures"], record["table"]["title"], record.get("classes", ["0", "1"])
+    drawn, title, classes = (
+        record["figures"],
+        record["table"]["title"],
+        record.get("classes", ["0", "1"]),
+    )
     files = [path]
     if len(drawn.get("roc", ())) == 1:
         (curves,) = drawn["roc"].values()
@@ -216,10 +248,18 @@ def _write(record: dict[str, Any], name: str, out: Path) -> list[Path]:
         files.append(figures.metric_by_step(drawn["by_step"], out / f"{name}-steps.png", title))
     if "histograms" in drawn:
         heading = f"{title}: predicted probability of the true class"
-        files.append(figures.histograms(drawn["histograms"], out / f"{name}-histograms.png", heading, classes))
+        files.append(
+            figures.histograms(
+                drawn["histograms"], out / f"{name}-histograms.png", heading, classes
+            )
+        )
     if "confusion" in drawn:
-        files.append(figures.confusion(drawn["confusion"], out / f"{name}-confusion.png", title, classes))
+        files.append(
+            figures.confusion(drawn["confusion"], out / f"{name}-confusion.png", title, classes)
+        )
     if "squared_errors" in drawn:
         heading = f"{title}: squared errors of averaged predictions"
-        files.append(figures.squared_errors(drawn["squared_errors"], out / f"{name}-errors.png", heading))
+        files.append(
+            figures.squared_errors(drawn["squared_errors"], out / f"{name}-errors.png", heading)
+        )
     return files

@@ -15,9 +15,13 @@ def load_model(run: Path, device: str = "auto") -> Any:
     path = run if (run / JSON_NAME).is_file() else run / "model"
     if not path.is_dir():
         if (run / "config.toml").is_file():
-            raise InputError(f"{run} has no model: it is not finished. Go on with: pmcnet resume {run}")
-        raise InputError(f"{run} has no model, so it is no run. Give a folder that `pmcnet fit` wrote.")
+            raise InputError(
+                f"{run} has no model: it is not finished. Go on with: pmcnet resume {run}"
+            )
+        raise InputError(
+            f"{run} has no model, so it is no run. Give a folder that `pmcnet fit` wrote."
+        )
     kind = read_record(path)["kind"]
-    return getattr(estimators, kind if kind in ("PMCNetClassifier", "PMCNetRegressor") else "PMCNetClassifier").load(
-        path, device=device
-    )
+    return getattr(
+        estimators, kind if kind in ("PMCNetClassifier", "PMCNetRegressor") else "PMCNetClassifier"
+    ).load(path, device=device)

@@ -2,10 +2,11 @@
 
 table = data.load("glass")                                 # raw rows (214, 9), class indices (214,)
 split = data.standardise(data.split(table, seed=0))        # 6:2:2, in units of the training rows
-split = data.standardise(data.paper_split("glass"))        # the paper's own rows
-toy = data.control(400, seed=0)                            # rows from a known network, and that network
-frame = data.read_frame("rows.csv")                        # a table of your own; data.frame_chunks if it is large
-images = data.load_images("mnist")                         # bytes (60000, 1, 28, 28), after data.fetch("mnist")
+split = data.standardise(data.paper_split("glass"))        # the paper's own rows toy =
+data.control(400, seed=0)                            # rows from a known network, and that network
+frame = data.read_frame("rows.csv")                        # a table of your own; data.frame_chunks
+if it is large images = data.load_images("mnist")                         # bytes (60000, 1, 28,
+28), after data.fetch("mnist")
 """
 
 from pmcnet.data.datasets.catalogue import load, names

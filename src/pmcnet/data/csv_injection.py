@@ -1,7 +1,8 @@
 """Texts that a spreadsheet would take for a formula, and run, when it opens a CSV file.
 
-A text of two or more characters that begins with = + - @, a tab or a line end and is no number is written with a quote
-' before it, which spreadsheets do not run. Reading takes that quote away, so that what was written comes back.
+A text of two or more characters that begins with = + - @, a tab or a line end and is no number is
+written with a quote ' before it, which spreadsheets do not run. Reading takes that quote away, so
+that what was written comes back.
 """
 
 import re
@@ -21,7 +22,9 @@ _NEEDS_QUOTES = re.compile(r'[,"\r\n]')
 
 def guarded(cell: str) -> str:
     """A text as it may be written."""
-    return QUOTE + cell if cell.startswith(_SIGNS) and len(cell) > 1 and number(cell) is None else cell
+    return (
+        QUOTE + cell if cell.startswith(_SIGNS) and len(cell) > 1 and number(cell) is None else cell
+    )
 
 
 def unguarded(cell: str) -> str:
@@ -35,7 +38,11 @@ def guarded_column(values: NDArray[Any]) -> NDArray[Any]:
         return values
     texts = _texts(values)
     lines = "\n".join(texts)  # a look at all of them at once is far faster than at each
-    if "\r" not in lines and lines.count("\n") < max(1, len(texts)) and _SUSPECT.search(lines) is None:
+    if (
+        "\r" not in lines
+        and lines.count("\n") < max(1, len(texts))
+        and _SUSPECT.search(lines) is None
+    ):
         return values
     safe = {text: guarded(text) for text in set(texts)}
     found = values.astype(object)
@@ -50,7 +57,11 @@ def has_carriage_return(values: NDArray[Any]) -> bool:
 
 def _texts(values: NDArray[Any]) -> list[str]:
     cells = values.tolist()
-    return cells if set(map(type, cells)) == {str} else [cell for cell in cells if isinstance(cell, str)]
+    return (
+        cells
+        if set(map(type, cells)) == {str}
+        else [cell for cell in cells if isinstance(cell, str)]
+    )
 
 
 def guarded_csv(text: str) -> str:

@@ -1,7 +1,7 @@
 """One number for all that a frame says: the SHA-256 of its column names, types and values.
 
-The same on every machine and in every version of pandas. Each part goes in with its length, so that no two frames
-read the same to the hash.
+The same on every machine and in every version of pandas. Each part goes in with its length, so that
+no two frames read the same to the hash.
 """
 
 import hashlib
@@ -37,13 +37,17 @@ def _parts(column: "Series") -> Iterator[bytes | memoryview]:
         yield _sized(f"{dtype.kind}{dtype.itemsize}")
         values = np.ascontiguousarray(column.to_numpy(), dtype.newbyteorder("<"))  # (N,)
         if dtype.kind == "f" and np.isnan(values).any():
-            values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)  # NaN has many bit patterns
+            values = np.where(
+                np.isnan(values), np.array(np.nan, values.dtype), values
+            )  # NaN has many bit patterns
         yield values.data.cast("B") if len(values) else b""
         return
     text = dtype is np.dtype(object) or isinstance(dtype, pd.StringDtype)
     yield _sized("text" if text else "date" if dtype.kind == "M" else str(dtype))
     missing = column.isna().to_numpy(dtype=bool)  # (N,)
-    cells = [b"" if gone else _cell(value) for gone, value in zip(missing.tolist(), column, strict=True)]
+    cells = [
+        b"" if gone else _cell(value) for gone, value in zip(missing.tolist(), column, strict=True)
+    ]
     lengths = np.where(missing, -1, np.fromiter(map(len, cells), np.int64, len(cells)))  # (N,)
     yield lengths.astype("<i8").tobytes()
     yield b"".join(cells)

@@ -1,6 +1,7 @@
 """Standardised inputs: (x - mean) / std, column by column, with the training rows' statistics.
 
-The standard deviation is the population's (divided by N, not N - 1), as in scikit-learn's StandardScaler.
+The standard deviation is the population's (divided by N, not N - 1), as in scikit-learn's
+StandardScaler.
 """
 
 from typing import NamedTuple, Self
@@ -24,10 +25,13 @@ class Scaler(NamedTuple):
     def fit(cls, x: Values) -> Self:
         """Mean and standard deviation of the rows of `x`; a column that does not vary maps to exactly 0."""
         _check_rows(x)
-        # A constant's computed mean and deviation are off by rounding: compare the values themselves.
+        # A constant's computed mean and deviation are off by rounding: compare the values
+        # themselves.
         constant = x.min(0) == x.max(0)  # (d,)
         std = x.std(0)  # (d,)
-        return cls(mean=np.where(constant, x[0], x.mean(0)), std=np.where(constant | (std == 0), 1.0, std))
+        return cls(
+            mean=np.where(constant, x[0], x.mean(0)), std=np.where(constant | (std == 0), 1.0, std)
+        )
 
     def transform(self, x: Values) -> Values:
         """(x - mean) / std."""
@@ -41,7 +45,8 @@ class Scaler(NamedTuple):
 def standardise(split: Split) -> Split:
     """The split with inputs in units of its training rows: validation and test rows have no say in the scale.
 
-    A column constant over the training rows is shifted by that constant and not stretched. Labels are left alone.
+    A column constant over the training rows is shifted by that constant and not stretched. Labels
+    are left alone.
     """
     scaler = Scaler.fit(split.x_train)
     return split._replace(
@@ -54,9 +59,9 @@ def standardise(split: Split) -> Split:
 def standardise_each(split: Split) -> Split:
     """The split with every part in units of its own rows, as the paper's published code scaled Ionosphere and Glass.
 
-    Only for reproducing a published row: the inputs of a test row then depend on which other rows are in the test set,
-    and the same measurement means different things in training and test. Use `standardise` for everything else.
-    An empty part stays as it is.
+    Only for reproducing a published row: the inputs of a test row then depend on which other rows
+    are in the test set, and the same measurement means different things in training and test. Use
+    `standardise` for everything else. An empty part stays as it is.
     """
     return split._replace(
         x_train=Scaler.fit(split.x_train).transform(split.x_train),
@@ -71,8 +76,12 @@ def _by_its_own(x: Values) -> Values:
 
 def _check_rows(x: Values) -> None:
     if len(x) == 0:
-        raise InputError(f"a scaler needs at least one row; got shape {x.shape}. Fit it on the training rows.")
+        raise InputError(
+            f"a scaler needs at least one row; got shape {x.shape}. Fit it on the training rows."
+        )
     finite = np.isfinite(x).reshape(len(x), -1).all(0)  # (d,)
     if not finite.all():
         column = int(np.argmin(finite))
-        raise InputError(f"column {column} holds values that are not finite. Drop or fill in those rows first.")
+        raise InputError(
+            f"column {column} holds values that are not finite. Drop or fill in those rows first."
+        )

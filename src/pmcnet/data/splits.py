@@ -1,7 +1,8 @@
 """Training, validation and test rows: one seeded permutation, cut in three.
 
-With p = RandomState(seed).permutation(N), validation takes the first n_val rows of p, test the next n_test and training
-the rest, each in the order of p. This is the rule by which the paper's rows were drawn.
+With p = RandomState(seed).permutation(N), validation takes the first n_val rows of p, test the next
+n_test and training the rest, each in the order of p. This is the rule by which the paper's rows
+were drawn.
 """
 
 from collections.abc import Mapping
@@ -65,7 +66,10 @@ def split(table: Table, *, seed: int, n_val: int | None = None, n_test: int | No
     """
     n_rows = len(table.x)
     if len(table.y) != n_rows:
-        raise InputError(f"{table.name} has {n_rows} rows in x and {len(table.y)} in y. Give one y for each row of x.")
+        raise InputError(
+            f"{table.name} has {n_rows} rows in x and {len(table.y)} in y. Give one y for each row "
+            "of x."
+        )
     default = default_sizes(n_rows)
     n_val = default.n_val if n_val is None else n_val
     n_test = default.n_test if n_test is None else n_test
@@ -85,9 +89,13 @@ def paper_split(name: str, folder: str | Path | None = None) -> Split:
     """
     if name not in PAPER_SPLITS:
         known = ", ".join(PAPER_SPLITS)
-        raise InputError(f"the paper's split of {name!r} is unknown; those of {known} are known. Use split(...).")
+        raise InputError(
+            f"the paper's split of {name!r} is unknown; those of {known} are known. Use split(...)."
+        )
     settings = PAPER_SPLITS[name]
-    return split(load(name, folder), seed=settings.seed, n_val=settings.n_val, n_test=settings.n_test)
+    return split(
+        load(name, folder), seed=settings.seed, n_val=settings.n_val, n_test=settings.n_test
+    )
 
 
 def _permutation(n_rows: int, seed: int) -> NDArray[np.int64]:

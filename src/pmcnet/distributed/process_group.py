@@ -36,7 +36,9 @@ def n_restarts() -> int:
 def own_device(device: torch.device) -> torch.device:
     """This process's GPU, where there are several on a host."""
     if device.type == "cuda" and device.index is None and is_one_of_many():
-        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count()))
+        return torch.device(
+            "cuda", int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
+        )
     return device
 
 
@@ -62,8 +64,10 @@ def joined(device: torch.device) -> Iterator[Communicator]:
         dist.init_process_group(backend, store=store, rank=rank, world_size=size, timeout=limit)
     except (RuntimeError, ValueError) as error:
         raise ProcessLostError(
-            f"the processes of this run did not find each other ({str(error).splitlines()[0]:.200}). Check that all "
-            "were started with the same --rdzv-endpoint or --master-addr and that no firewall lies between."
+            "the processes of this run did not find each other "
+            f"({str(error).splitlines()[0]:.200}). Check that all "
+            "were started with the same --rdzv-endpoint or --master-addr and that no firewall lies "
+            "between."
         ) from error
     try:
         yield Ranks(device if device.type == "cuda" else torch.device("cpu"))

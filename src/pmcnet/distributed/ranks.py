@@ -34,7 +34,10 @@ class Ranks:
 
     def gather(self, n: int, parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
         """All tensors in one message, as bytes."""
-        own = [pieces[0] if len(pieces) == 1 else torch.cat(pieces) for pieces in zip(*parts, strict=True)]
+        own = [
+            pieces[0] if len(pieces) == 1 else torch.cat(pieces)
+            for pieces in zip(*parts, strict=True)
+        ]
         counts = self._counts(n)
         mine = torch.cat([_bytes(tensor) for tensor in own]).to(self.device)
         each = len(mine) // counts[self.rank]  # bytes for one item
@@ -47,7 +50,9 @@ class Ranks:
             start = 0
             for pieces, like in zip(found, own, strict=True):
                 stop = start + count * (like.nbytes // len(like))
-                piece = message[start:stop].to(like.device).clone().view(like.dtype)  # a clone, so that it is aligned
+                piece = (
+                    message[start:stop].to(like.device).clone().view(like.dtype)
+                )  # a clone, so that it is aligned
                 pieces.append(piece.reshape(count, *like.shape[1:]))
                 start = stop
         return tuple(torch.cat(pieces) for pieces in found)
@@ -76,7 +81,8 @@ class Ranks:
         n_blocks = min(n, max(N_BLOCKS, self.size))
         if self.size > n_blocks:
             raise InputError(
-                f"{self.size} processes cannot share {n} proposals or groups of particles: some would have none. "
+                f"{self.size} processes cannot share {n} proposals or groups of particles: some "
+                "would have none. "
                 f"Use at most {n_blocks} processes."
             )
         return [i * n // n_blocks for i in range(n_blocks + 1)]
@@ -96,7 +102,8 @@ class Ranks:
                 torch.cuda.synchronize(self.device)
         except RuntimeError as error:  # torch's errors of processes that are gone
             raise ProcessLostError(
-                f"process {self.rank} of {self.size} lost touch with the others ({str(error).splitlines()[0]:.200}). "
+                f"process {self.rank} of {self.size} lost touch with the others "
+                f"({str(error).splitlines()[0]:.200}). "
                 "One of them has ended, or cannot be reached any more."
             ) from error
 

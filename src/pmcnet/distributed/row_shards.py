@@ -2,9 +2,10 @@
 
     log pi(theta) = sum_r [ (1 / R) log p(theta) + log p(y_r | theta) ]
 
-for the rows y_r of process r of R, which no other process sees. Every process runs the whole algorithm, unshared, on
-the same points and asks this target when the others do. Sums are in float64 and the same for all; their rounding
-depends on the number of processes, so that answers agree to about 1e-15 of log pi and not in every bit.
+for the rows y_r of process r of R, which no other process sees. Every process runs the whole
+algorithm, unshared, on the same points and asks this target when the others do. Sums are in float64
+and the same for all; their rounding depends on the number of processes, so that answers agree to
+about 1e-15 of log pi and not in every bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,7 +34,8 @@ class SummedTarget:
     bytes_per_point: int = field(init=False)
 
     def __post_init__(self) -> None:
-        # chunks must be the same for all, or processes would wait for answers to different questions
+        # chunks must be the same for all, or processes would wait for answers to different
+        # questions
         total = self.comm.sum(torch.tensor(self.local.bytes_per_point, dtype=torch.int64))
         object.__setattr__(self, "bytes_per_point", int(total))
 
@@ -96,7 +98,9 @@ class SummedTarget:
 
     def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """Draws of the prior."""
-        share = round(self.local.share * self.comm.size, 9)  # 1 but for rounding, less in a factor, which has no draws
+        share = round(
+            self.local.share * self.comm.size, 9
+        )  # 1 but for rounding, less in a factor, which has no draws
         draws: Tensor = replace(self.local, share=share).sample_prior(sources, n_draws)
         return draws
 
@@ -106,5 +110,7 @@ class SummedTarget:
 
     def _summed(self, function: Callable[[Tensor], ValueAndScore], theta: Tensor) -> ValueAndScore:
         value, score = function(theta)
-        both = self.comm.sum(torch.cat([value.double()[:, None], score.double()], dim=1))  # (n, 1 + D)
+        both = self.comm.sum(
+            torch.cat([value.double()[:, None], score.double()], dim=1)
+        )  # (n, 1 + D)
         return ValueAndScore(both[:, 0], both[:, 1:].to(score.dtype))

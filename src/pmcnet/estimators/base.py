@@ -53,7 +53,9 @@ PRIORS: dict[str, Callable[[float], Prior]] = {
 }
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
 _BATCH_ROWS = 500  # of a mini-batch of pmcnet-light
-_WIDEST = 1e8  # prior, and its inverse the narrowest: squares of its slopes stay in single precision
+_WIDEST = (
+    1e8  # prior, and its inverse the narrowest: squares of its slopes stay in single precision
+)
 
 
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
@@ -174,7 +176,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         if chosen.name in VARIANTS:
             n_batches = max(1, len(target.x) // _BATCH_ROWS) if chosen.name == "pmcnet-light" else 1
             counts = None if target.weight is None else target.weight.double()
-            target = replace(target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches)
+            target = replace(
+                target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches
+            )
         with self._accompanied() as companion:
             companion.stage(chosen.reason)
             outcome = Fitting(chosen, self.prior_std, seed, companion, self._comm).run(target)
@@ -187,7 +191,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.method_options_ = dict(vars(chosen.options))
         return self
 
-    def _target(self, X: Any, y: Array, weight: Array, seed: int, device: torch.device) -> BayesianTarget:
+    def _target(
+        self, X: Any, y: Array, weight: Array, seed: int, device: torch.device
+    ) -> BayesianTarget:
         raw = self._raw(X, reset=True)
         check_consistent_length(raw, y)
         images = isinstance(raw, np.ndarray) and raw.ndim > 2
@@ -195,14 +201,21 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
         rows = merged(numbers, y, weight, seed)
         if len(rows.y) < 2:
-            raise InputError(f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more rows.")
+            raise InputError(
+                f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more "
+                "rows."
+            )
         if columns is None:
             self.encoder_ = ImageEncoder.fit(rows.x, rows.weight, self.feature_scaling)
         else:
             self.encoder_ = TableEncoder.fit(columns, rows.x, rows.weight, self.feature_scaling)
         x = torch.as_tensor(self.encoder_.encode(rows.x)).to(device, torch.float32)
         targets = torch.as_tensor(self._response(rows.y, rows.weight)).to(device, torch.float32)
-        counts = None if (rows.weight == 1).all() else torch.as_tensor(rows.weight).to(device, torch.float32)
+        counts = (
+            None
+            if (rows.weight == 1).all()
+            else torch.as_tensor(rows.weight).to(device, torch.float32)
+        )
         likelihood = self._likelihood()
         start = self.prior_std if not isinstance(self.prior_std, str) else 1.0
         return BayesianTarget(
@@ -220,7 +233,13 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return y
 
     def _network(self, n_outputs: int) -> Network:
-        return network_for(self.module, self.encoder_.input_shape, self.hidden_layer_sizes, self.activation, n_outputs)
+        return network_for(
+            self.module,
+            self.encoder_.input_shape,
+            self.hidden_layer_sizes,
+            self.activation,
+            n_outputs,
+        )
 
     def _raw(self, X: Any, *, reset: bool) -> Any:
         """X after scikit-learn's checks: a DataFrame as it is, anything else as an array."""
@@ -231,12 +250,21 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             if len(X) == 0:
                 raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")
             return X
-        with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which it looks for infinities
-            array = check_array(X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=self)
-        if array.dtype.kind == "U" and not hasattr(X, "dtype"):  # numpy writes the numbers of such lists as texts
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # of the sum by which it looks for infinities
+            array = check_array(
+                X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=self
+            )
+        if array.dtype.kind == "U" and not hasattr(
+            X, "dtype"
+        ):  # numpy writes the numbers of such lists as texts
             array = np.array(X, dtype=object)
         validate_data(
-            self, array if array.ndim == 2 else array.reshape(len(array), -1), skip_check_array=True, reset=reset
+            self,
+            array if array.ndim == 2 else array.reshape(len(array), -1),
+            skip_check_array=True,
+            reset=reset,
         )
         return array
 
@@ -272,17 +300,28 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             check_name(self.method)
         if isinstance(self.prior_std, str):
             if self.prior_std not in ("auto", "evidence", "validation"):
-                raise InputError(f"prior_std must be auto, evidence, validation or a number; got {self.prior_std!r}.")
+                raise InputError(
+                    "prior_std must be auto, evidence, validation or a number; got "
+                    f"{self.prior_std!r}."
+                )
         elif not (isinstance(self.prior_std, Real) and 1 / _WIDEST <= self.prior_std <= _WIDEST):
             raise InputError(
-                f"prior_std must be a positive number, a standard deviation from {1 / _WIDEST:g} to {_WIDEST:g}; got "
+                f"prior_std must be a positive number, a standard deviation from {1 / _WIDEST:g} "
+                f"to {_WIDEST:g}; got "
                 f"{self.prior_std}. The network sees scaled data: begin with 1."
             )
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
         if self.feature_scaling not in SCALINGS:
-            raise InputError(f"feature_scaling must be one of {', '.join(SCALINGS)}; got {self.feature_scaling!r}.")
+            raise InputError(
+                f"feature_scaling must be one of {', '.join(SCALINGS)}; got "
+                f"{self.feature_scaling!r}."
+            )
         sizes = self.hidden_layer_sizes
-        whole = isinstance(sizes, Iterable) and all(isinstance(size, int | np.integer) for size in sizes)
+        whole = isinstance(sizes, Iterable) and all(
+            isinstance(size, int | np.integer) for size in sizes
+        )
         if not (whole and all(size > 0 for size in sizes)):
-            raise InputError(f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}.")
+            raise InputError(
+                f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}."
+            )

@@ -20,24 +20,29 @@ from pmcnet.estimators.training_rows import checked_weight
 class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     """A Bayesian neural network that predicts classes with probabilities to be trusted, and says when not to.
 
-    Two classes are predicted from one logit, more by softmax. Features are scaled and encoded inside: numbers are
-    standardised, texts become one column per level, missing values stand at the average with a column that says so.
+    Two classes are predicted from one logit, more by softmax. Features are scaled and encoded
+    inside: numbers are standardised, texts become one column per level, missing values stand at the
+    average with a column that says so.
 
     Args:
         hidden_layer_sizes: units of each hidden layer.
         activation: "tanh", "relu", "sigmoid" or "silu".
-        module: instead of hidden layers, any `nn.Module` with one output per class (one for two classes), or a
-            function of (number of inputs or shape of an image, number of outputs) that makes one.
-        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else "pmcnet-light";
-            `method_reason_` says which and why. Or any name of `methods.registry.NAMES` (docs/estimators.md).
+        module: instead of hidden layers, any `nn.Module` with one output per class (one for two
+            classes), or a function of (number of inputs or shape of an image, number of outputs)
+            that makes one.
+        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
+            "pmcnet-light"; `method_reason_` says which and why. Or any name of
+            `methods.registry.NAMES` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
-        prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by the root of the
-            fan-in for weights; "laplace".
-        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation for the others.
-        feature_scaling: "columns" standardises each number column; "common" all of them together, for columns of one
-            unit such as pixels; "none".
-        budget: what may be spent, in estimated time: seconds or a text like "3min". "auto" chooses by it, and sizes
-            of annealed, hmc, sghmc and pmcnet-light that are not given follow from it.
+        prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
+            the root of the fan-in for weights; "laplace".
+        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation
+            for the others.
+        feature_scaling: "columns" standardises each number column; "common" all of them together,
+            for columns of one unit such as pixels; "none".
+        budget: what may be spent, in estimated time: seconds or a text like "3min". "auto" chooses
+            by it, and sizes of annealed, hmc, sghmc and pmcnet-light that are not given follow from
+            it.
         random_state: an int for the same answer each time.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
@@ -49,7 +54,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         """Sample the posterior of the network's weights.
 
         Args:
-            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images (N, C, H, W).
+            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
+                (N, C, H, W).
             y: classes of any type (N,).
             sample_weight: how often each row counts (N,).
         """
@@ -57,13 +63,16 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         try:
             check_classification_targets(labels)
         except ValueError as error:
-            raise InputError(f"{error} Give classes as texts or whole numbers, or use PMCNetRegressor.") from error
+            raise InputError(
+                f"{error} Give classes as texts or whole numbers, or use PMCNetRegressor."
+            ) from error
         weight = checked_weight(sample_weight, labels)
         self.classes_ = np.unique(labels[weight > 0])
         if len(self.classes_) < 2:
             what = repr(self.classes_.tolist()[0]) if len(self.classes_) else "none"
             raise InputError(
-                f"y holds one class only ({what}); a classifier needs at least 2 classes. Give rows of another class."
+                f"y holds one class only ({what}); a classifier needs at least 2 classes. Give "
+                "rows of another class."
             )
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         return self._fit(X, codes.astype(np.float64), weight)
@@ -76,7 +85,10 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba` (N, C), finite where a probability is too small for a number."""
         posterior, x = self._posterior(), self._inputs(X)
-        each = [posterior.log_predictive(x, x.new_full((len(x),), code)) for code in range(len(self.classes_))]
+        each = [
+            posterior.log_predictive(x, x.new_full((len(x),), code))
+            for code in range(len(self.classes_))
+        ]
         return np.asarray(torch.stack(each, dim=-1).log_softmax(-1).cpu().numpy())
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -100,7 +112,9 @@ def _labels(y: Any) -> NDArray[Any]:
     labels: NDArray[Any] = column_or_1d(given, warn=True)
     if labels.dtype.kind == "U" and not isinstance(given, np.ndarray):
         objects = column_or_1d(np.array(given, dtype=object))
-        labels = labels if all(isinstance(label, str) for label in objects) else objects  # numpy writes 1 as "1"
+        labels = (
+            labels if all(isinstance(label, str) for label in objects) else objects
+        )  # numpy writes 1 as "1"
     if labels.dtype != object:
         assert_all_finite(labels, input_name="y")
         return labels
@@ -109,9 +123,13 @@ def _labels(y: Any) -> NDArray[Any]:
     missing = np.flatnonzero(isna(labels))
     if len(missing):
         raise InputError(
-            f"Input y contains NaN or another missing value in {len(missing)} of {len(labels)} rows, first in row "
+            f"Input y contains NaN or another missing value in {len(missing)} of {len(labels)} "
+            "rows, first in row "
             f"{missing[0] + 1}. Fill those rows in or drop them."
         )
     if len({isinstance(label, str) for label in labels}) > 1:
-        raise InputError("y mixes texts with other labels; classes must be of one type. Turn all of them into texts.")
+        raise InputError(
+            "y mixes texts with other labels; classes must be of one type. Turn all of them into "
+            "texts."
+        )
     return labels

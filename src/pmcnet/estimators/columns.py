@@ -1,7 +1,7 @@
 """The columns of a table: which hold numbers and which texts, and the table as one matrix of numbers.
 
-Texts become the index of their level (scikit-learn's OrdinalEncoder), missing values not-a-number. The matrix is exact:
-equal rows of the table are equal rows of it.
+Texts become the index of their level (scikit-learn's OrdinalEncoder), missing values not-a-number.
+The matrix is exact: equal rows of the table are equal rows of it.
 """
 
 from collections import Counter
@@ -46,7 +46,8 @@ class Columns:
         n_columns = x.shape[1]
         if n_columns > MAX_COLUMNS:
             raise InputError(
-                f"a table may have at most {MAX_COLUMNS} columns; this one has {n_columns}. Select or combine "
+                f"a table may have at most {MAX_COLUMNS} columns; this one has {n_columns}. Select "
+                "or combine "
                 "columns first, or give the rows as images with a module."
             )
         values = _by_column(x)
@@ -68,8 +69,14 @@ class Columns:
         """
         values = _by_column(x)
         if len(values) != len(self.columns):
-            raise InputError(f"the table must have the {len(self.columns)} columns of training; got {len(values)}.")
-        parts = [_numbers(column, given.values, first_row) for column, given in zip(self.columns, values, strict=True)]
+            raise InputError(
+                f"the table must have the {len(self.columns)} columns of training; got "
+                f"{len(values)}."
+            )
+        parts = [
+            _numbers(column, given.values, first_row)
+            for column, given in zip(self.columns, values, strict=True)
+        ]
         return np.column_stack(parts)
 
 
@@ -109,9 +116,15 @@ def _by_column(x: Any) -> list[_Given]:
     names = [str(name) for name in x.columns]
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
-        raise InputError(f"column names must differ; {', '.join(repeated)} comes more than once. Rename one of them.")
+        raise InputError(
+            f"column names must differ; {', '.join(repeated)} comes more than once. Rename one of "
+            "them."
+        )
     given = [(name, x[key]) for name, key in zip(names, x.columns, strict=True)]
-    return [_Given(name, _typed(name, np.asarray(c.to_numpy())), _is_category(c.dtype)) for name, c in given]
+    return [
+        _Given(name, _typed(name, np.asarray(c.to_numpy())), _is_category(c.dtype))
+        for name, c in given
+    ]
 
 
 def _is_category(dtype: Any) -> bool:
@@ -126,24 +139,32 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind in "Mm":
         raise _dates(name)
     if array.dtype.kind == "c":
-        raise InputError(f"column {name!r} holds complex numbers. Give real and imaginary parts as two columns.")
+        raise InputError(
+            f"column {name!r} holds complex numbers. Give real and imaginary parts as two columns."
+        )
     from pandas import isna  # type: ignore[import-untyped]  # slow to import, and plain arrays do without
 
     values = array.astype(object)
     missing = np.asarray(isna(values), dtype=bool)
     present = values[~missing]
-    if len(present) and not isinstance(present[0], str) and are_dates(present):  # texts: by their levels
+    if (
+        len(present) and not isinstance(present[0], str) and are_dates(present)
+    ):  # texts: by their levels
         raise _dates(name)
     if all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in present):
         numbers = np.full(len(values), np.nan)
         try:
             numbers[~missing] = _doubles(present)
         except OverflowError as error:
-            raise InputError(f"column {name!r} holds a number too large for double precision. Scale it.") from error
+            raise InputError(
+                f"column {name!r} holds a number too large for double precision. Scale it."
+            ) from error
         return numbers
     odd = next((value for value in present if not np.isscalar(value)), None)
     if odd is not None:
-        raise TypeError(f"column {name!r}: argument must be a string or a number, not {type(odd).__name__}")
+        raise TypeError(
+            f"column {name!r}: argument must be a string or a number, not {type(odd).__name__}"
+        )
     texts = np.empty(len(values), dtype=object)
     texts[~missing] = [str(value) for value in present]
     return texts
@@ -157,7 +178,8 @@ def _doubles(array: NDArray[Any]) -> NDArray[np.float64]:
 
 def _dates(name: str) -> InputError:
     return InputError(
-        f"column {name!r} holds dates. Turn them into numbers first, e.g. days since the first, or drop the column."
+        f"column {name!r} holds dates. Turn them into numbers first, e.g. days since the first, or "
+        "drop the column."
     )
 
 
@@ -172,7 +194,8 @@ def _describe(given: _Given) -> Column:
         _check_levels(name, texts, levels)
     if len(levels) > MAX_LEVELS:
         raise InputError(
-            f"column {name!r} has {len(levels)} different texts; at most {MAX_LEVELS} make a category. Drop it if it "
+            f"column {name!r} has {len(levels)} different texts; at most {MAX_LEVELS} make a "
+            "category. Drop it if it "
             "is an identifier, or group its values."
         )
     return Column(name, "text", levels)
@@ -185,13 +208,15 @@ def _check_levels(name: str, texts: NDArray[Any], levels: tuple[str, ...]) -> No
     numeric = [level for level in levels if _is_number(level)]
     if len(levels) == len(numeric) > 2:
         raise InputError(
-            f"column {name!r} holds numbers written as texts, such as {levels[0]!r}. Turn it into numbers."
+            f"column {name!r} holds numbers written as texts, such as {levels[0]!r}. Turn it into "
+            "numbers."
         )
     if len(numeric) > len(levels) / 2 and len(levels) > 2:
         culprit = next(level for level in levels if not _is_number(level))
         row = int(np.flatnonzero(texts == culprit)[0]) + 1
         raise InputError(
-            f"column {name!r} holds numbers but also texts such as {culprit!r} (row {row}). Correct those cells, leave "
+            f"column {name!r} holds numbers but also texts such as {culprit!r} (row {row}). "
+            "Correct those cells, leave "
             "them empty for missing, or drop the column."
         )
 
@@ -224,7 +249,8 @@ def _numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
         known = ", ".join(column.levels[:8]) + (", ..." if len(column.levels) > 8 else "")
         row = unseen[0] + first_row
         raise InputError(
-            f"column {column.name!r} has {str(texts[unseen[0]])!r} in row {row}, which no training row had; "
+            f"column {column.name!r} has {str(texts[unseen[0]])!r} in row {row}, which no training "
+            "row had; "
             f"known are {known}. Replace it or leave it empty."
         )
     return codes
@@ -237,7 +263,8 @@ def _only_numbers(column: Column, values: NDArray[Any], first_row: int) -> Matri
         if texts:
             row = texts[0] + first_row
             raise InputError(
-                f"column {column.name!r} holds numbers in training, but row {row} has {values[texts[0]]!r}. "
+                f"column {column.name!r} holds numbers in training, but row {row} has "
+                f"{values[texts[0]]!r}. "
                 "Correct it or leave it empty."
             )
         numbers = np.full(len(values), np.nan)
@@ -246,7 +273,8 @@ def _only_numbers(column: Column, values: NDArray[Any], first_row: int) -> Matri
     infinite = np.flatnonzero(np.isinf(values))
     if len(infinite):
         raise InputError(
-            f"column {column.name!r} has an infinity (inf) in row {infinite[0] + first_row}; give finite numbers, or "
+            f"column {column.name!r} has an infinity (inf) in row {infinite[0] + first_row}; give "
+            "finite numbers, or "
             "leave it empty for missing."
         )
     return values

@@ -1,7 +1,8 @@
 """From a table or images to the network's inputs, in units of the training rows.
 
-Numbers are standardised, (x - mean) / std; texts become one column per level. A missing value stands at the average of
-the training rows, and where training rows had missing values one more column says so. Everything learned is plain data.
+Numbers are standardised, (x - mean) / std; texts become one column per level. A missing value
+stands at the average of the training rows, and where training rows had missing values one more
+column says so. Everything learned is plain data.
 """
 
 from collections.abc import Mapping
@@ -60,7 +61,9 @@ class TableEncoder:
     flagged: NDArray[np.bool_]
 
     @classmethod
-    def fit(cls, columns: Columns, rows: Matrix, weight: NDArray[np.float64], scaling: Scaling) -> Self:
+    def fit(
+        cls, columns: Columns, rows: Matrix, weight: NDArray[np.float64], scaling: Scaling
+    ) -> Self:
         """Learn from rows (N, d) that count `weight` times (N,)."""
         present = ~np.isnan(rows)
         empty = np.flatnonzero(~present.any(0))
@@ -70,14 +73,18 @@ class TableEncoder:
         numbers = np.array([column.kind == "number" for column in columns.columns])
         mean, std = _moments(rows, present * weight[:, None])
         if scaling == "common" and numbers.any():
-            mean[numbers], std[numbers] = _common(rows[:, numbers], (present * weight[:, None])[:, numbers])
+            mean[numbers], std[numbers] = _common(
+                rows[:, numbers], (present * weight[:, None])[:, numbers]
+            )
         still = ~numbers | (scaling == "none")
         shares = [
             _shares(rows[:, i], weight, len(column.levels)) if column.kind == "text" else ()
             for i, column in enumerate(columns.columns)
         ]
         flagged = np.asarray(np.isnan(rows).any(axis=0), dtype=np.bool_)
-        return cls(columns, np.where(still, 0.0, mean), np.where(still, 1.0, std), tuple(shares), flagged)
+        return cls(
+            columns, np.where(still, 0.0, mean), np.where(still, 1.0, std), tuple(shares), flagged
+        )
 
     @property
     def input_shape(self) -> tuple[int, ...]:
@@ -98,14 +105,20 @@ class TableEncoder:
         if len(far):
             row, column = far[0][0], numbers[far[0][1]]
             raise InputError(
-                f"column {self.columns.names[column]!r} has {rows[row, column]:g} in row {row + 1}, after scaling "
-                f"beyond {FARTHEST:g} and too large for the network. Correct it, leave it empty, or scale the column."
+                f"column {self.columns.names[column]!r} has {rows[row, column]:g} in row "
+                f"{row + 1}, after scaling "
+                f"beyond {FARTHEST:g} and too large for the network. Correct it, leave it empty, "
+                "or scale the column."
             )
         parts: list[Matrix] = []
         for i, share in enumerate(self.shares):
             if share:
-                table = np.vstack([np.eye(len(share)), np.array(share)])  # a missing text stands at the average
-                parts.append(table[np.where(missing[:, i], len(share), rows[:, i]).astype(np.int64)])
+                table = np.vstack(
+                    [np.eye(len(share)), np.array(share)]
+                )  # a missing text stands at the average
+                parts.append(
+                    table[np.where(missing[:, i], len(share), rows[:, i]).astype(np.int64)]
+                )
             else:
                 parts.append(scaled[:, i : i + 1])
         return np.hstack([*parts, missing[:, self.flagged].astype(np.float64)])
@@ -124,16 +137,27 @@ class TableEncoder:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The encoder that gave this state."""
-        columns = Columns(tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in state["columns"]))
+        columns = Columns(
+            tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in state["columns"])
+        )
         shares = tuple(tuple(float(value) for value in share) for share in state["shares"])
-        mean, std = np.array(state["mean"], dtype=np.float64), np.array(state["std"], dtype=np.float64)
+        mean, std = (
+            np.array(state["mean"], dtype=np.float64),
+            np.array(state["std"], dtype=np.float64),
+        )
         flagged = np.array(state["flagged"], dtype=bool)
         if not len(columns.columns) == len(mean) == len(std) == len(shares) == len(flagged):
             raise InputError("the encoder's columns do not belong together.")
         for column, share in zip(columns.columns, shares, strict=True):
             texts = column.kind == "text" and all(isinstance(level, str) for level in column.levels)
-            if len(share) != len(column.levels) or bool(share) != texts or column.kind not in ("number", "text"):
-                raise InputError(f"the levels of the encoder's column {column.name!r} do not belong together.")
+            if (
+                len(share) != len(column.levels)
+                or bool(share) != texts
+                or column.kind not in ("number", "text")
+            ):
+                raise InputError(
+                    f"the levels of the encoder's column {column.name!r} do not belong together."
+                )
         return cls(columns, *_checked(mean, std), shares, flagged)
 
 
@@ -149,11 +173,15 @@ class ImageEncoder:
     def fit(cls, rows: Matrix, weight: NDArray[np.float64], scaling: Scaling) -> Self:
         """Learn from images (N, C, ...)."""
         if not np.isfinite(rows).all():
-            raise InputError("images must be finite; NaN or infinity was given. Leave those images out.")
+            raise InputError(
+                "images must be finite; NaN or infinity was given. Leave those images out."
+            )
         n_channels = 1 if scaling == "common" else rows.shape[1]
         by_channel = np.moveaxis(rows, 1, -1).reshape(len(rows), -1, n_channels)
         flat = by_channel.reshape(-1, n_channels)  # (N * pixels, channels)
-        mean, std = _moments(flat, np.repeat(weight, by_channel.shape[1])[:, None] * np.ones(n_channels))
+        mean, std = _moments(
+            flat, np.repeat(weight, by_channel.shape[1])[:, None] * np.ones(n_channels)
+        )
         if scaling == "none":
             mean, std = np.zeros_like(mean), np.ones_like(std)
         return cls(rows.shape[1:], mean, std)
@@ -167,7 +195,9 @@ class ImageEncoder:
         """Images as float64, after checking their shape."""
         array = np.asarray(x, dtype=np.float64)
         if array.shape[1:] != self.shape:
-            raise InputError(f"rows must have shape {self.shape} as in training; got {array.shape[1:]}.")
+            raise InputError(
+                f"rows must have shape {self.shape} as in training; got {array.shape[1:]}."
+            )
         return array
 
     def encode(self, rows: Matrix) -> Matrix:
@@ -175,32 +205,50 @@ class ImageEncoder:
         axes = (len(self.mean), *(1 for _ in self.shape[1:]))
         scaled = _scaled(rows, self.mean.reshape(axes), self.std.reshape(axes))
         if not (np.abs(scaled) <= FARTHEST).all():
-            raise InputError(f"images must be finite, and after scaling within {FARTHEST:g}. Leave the others out.")
+            raise InputError(
+                f"images must be finite, and after scaling within {FARTHEST:g}. Leave the others "
+                "out."
+            )
         return scaled
 
     def state(self) -> dict[str, Any]:
         """Everything learned."""
-        return {"kind": "images", "shape": list(self.shape), "mean": self.mean.tolist(), "std": self.std.tolist()}
+        return {
+            "kind": "images",
+            "shape": list(self.shape),
+            "mean": self.mean.tolist(),
+            "std": self.std.tolist(),
+        }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The encoder that gave this state."""
-        mean, std = np.array(state["mean"], dtype=np.float64), np.array(state["std"], dtype=np.float64)
+        mean, std = (
+            np.array(state["mean"], dtype=np.float64),
+            np.array(state["std"], dtype=np.float64),
+        )
         return cls(tuple(state["shape"]), *_checked(mean, std))
 
 
 def encoder_from(state: Mapping[str, Any]) -> Encoder:
     """The encoder that gave a state."""
-    kinds: dict[str, type[TableEncoder] | type[ImageEncoder]] = {"table": TableEncoder, "images": ImageEncoder}
+    kinds: dict[str, type[TableEncoder] | type[ImageEncoder]] = {
+        "table": TableEncoder,
+        "images": ImageEncoder,
+    }
     if state.get("kind") not in kinds:
-        raise InputError(f"no encoder is called {state.get('kind')!r}; there are {', '.join(kinds)}.")
+        raise InputError(
+            f"no encoder is called {state.get('kind')!r}; there are {', '.join(kinds)}."
+        )
     return kinds[state["kind"]].from_state(state)
 
 
 def _checked(mean: Matrix, std: Matrix) -> tuple[Matrix, Matrix]:
     """The same, after checking that they can be divided by."""
     if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()):
-        raise InputError("the encoder's averages must be finite and its standard deviations positive.")
+        raise InputError(
+            "the encoder's averages must be finite and its standard deviations positive."
+        )
     return mean, std
 
 
@@ -214,13 +262,17 @@ def _scaled(rows: Matrix, mean: Matrix, std: Matrix) -> Matrix:
 def _moments(rows: Matrix, weight: Matrix) -> tuple[Matrix, Matrix]:
     """Weighted mean and standard deviation of each column (d,), missing values left out; std 1 where nothing varies."""
     known = np.where(weight > 0, rows, 0.0)
-    unit = np.ldexp(1.0, np.frexp(np.abs(known).max(0))[1] - 1)  # powers of 2, so that squares stay in range
+    unit = np.ldexp(
+        1.0, np.frexp(np.abs(known).max(0))[1] - 1
+    )  # powers of 2, so that squares stay in range
     known, total = known / unit, weight.sum(0)
     mean = (weight * known).sum(0) / total
     std = unit * np.sqrt((weight * np.square(known - mean)).sum(0) / total)
     mean = unit * mean
     low = np.where(weight > 0, rows, np.inf).min(0)
-    constant = low == np.where(weight > 0, rows, -np.inf).max(0)  # rounding must not make a constant vary
+    constant = low == np.where(weight > 0, rows, -np.inf).max(
+        0
+    )  # rounding must not make a constant vary
     return np.where(constant, low, mean), np.where(constant | (std == 0), 1.0, std)
 
 

@@ -89,7 +89,11 @@ class Fitting:
             training, validation, counts = self._held_out(target)
             fit = AnnealedMethod(sampler=searcher).fit
             target, trials, seconds = self._validated(
-                target, training, validation, counts, lambda t: fit(t, seed=self.seed, comm=self.comm).posterior
+                target,
+                training,
+                validation,
+                counts,
+                lambda t: fit(t, seed=self.seed, comm=self.comm).posterior,
             )
         state = self.companion.resumed()
         if not isinstance(state, ais.AnnealedState | None):
@@ -97,8 +101,16 @@ class Fitting:
         self.companion.settled(self.plan, target.prior.sigma)
         self.companion.stage(f"annealing {method.sampler.n_particles} networks")
         observers = [self.companion.annealed]
-        fitted = method.fit(target, seed=self.seed, observers=observers, state=state, comm=self.comm)
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
+        fitted = method.fit(
+            target, seed=self.seed, observers=observers, state=state, comm=self.comm
+        )
+        return Outcome(
+            fitted.posterior,
+            [r._asdict() for r in fitted.history],
+            target.prior.sigma,
+            trials,
+            seconds,
+        )
 
     def _by_evidence(self, target: BayesianTarget, searcher: ais.AnnealedPMC) -> _Searched:
         """The prior at which log Z is largest, by short runs on some of the rows."""
@@ -115,7 +127,9 @@ class Fitting:
             comm=self.comm,
         )
         chosen = replace(target, prior=target.prior.rescaled(found.sigma))
-        return _Searched(chosen, [trial._asdict() for trial in found.trials], time.monotonic() - start)
+        return _Searched(
+            chosen, [trial._asdict() for trial in found.trials], time.monotonic() - start
+        )
 
     def _pmc(self, method: PMCMethod, target: BayesianTarget) -> Outcome:
         self._refuse_evidence()
@@ -129,10 +143,14 @@ class Fitting:
             raise self._of_another_method(state)
         started = method
         if not isinstance(state, ais.PMCState):
-            started, state = replace(method, start=self._start(method, training, validation, state)), None
+            started, state = (
+                replace(method, start=self._start(method, training, validation, state)),
+                None,
+            )
         if self.prior_std == "validation" and validation is None:
             raise InputError(
-                f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got {len(target.x)}. "
+                f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got "
+                f"{len(target.x)}. "
                 "Give prior_std a number."
             )
         if isinstance(self.prior_std, str) and validation is not None:
@@ -147,14 +165,24 @@ class Fitting:
         self.companion.settled(self.plan, training.prior.sigma)
         self.companion.stage(f"{method.n_steps} steps of {self.plan.name}")
         observers = [self.companion.stepped]
-        fitted = started.fit(training, seed=self.seed, observers=observers, state=state, comm=self.comm)
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], training.prior.sigma, trials, seconds)
+        fitted = started.fit(
+            training, seed=self.seed, observers=observers, state=state, comm=self.comm
+        )
+        return Outcome(
+            fitted.posterior,
+            [r._asdict() for r in fitted.history],
+            training.prior.sigma,
+            trials,
+            seconds,
+        )
 
     def _hmc(self, method: HMCMethod, target: BayesianTarget) -> Outcome:
         self._refuse_evidence()
         trials: list[dict[str, float]] = []
         seconds = 0.0
-        if isinstance(self.prior_std, str) and (len(target.x) >= LEAST_VALIDATED or self.prior_std == "validation"):
+        if isinstance(self.prior_std, str) and (
+            len(target.x) >= LEAST_VALIDATED or self.prior_std == "validation"
+        ):
             training, rows, counts = self._held_out(target)
             assert isinstance(self.plan.options, HMCOptions)
             shorter = self.plan.options.shorter().method(self.plan.name).fit
@@ -176,7 +204,13 @@ class Fitting:
             state=state,
             training=self.companion.observers(),
         )
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
+        return Outcome(
+            fitted.posterior,
+            [r._asdict() for r in fitted.history],
+            target.prior.sigma,
+            trials,
+            seconds,
+        )
 
     def _start(
         self,
@@ -207,10 +241,18 @@ class Fitting:
         seconds = 0.0
         validated = len(target.x) >= LEAST_VALIDATED
         training, validation, _ = self._held_out(target) if validated else (target, None, None)
-        if isinstance(self.prior_std, str) and method.has_prior and (validated or self.prior_std == "validation"):
+        if (
+            isinstance(self.prior_std, str)
+            and method.has_prior
+            and (validated or self.prior_std == "validation")
+        ):
             training, rows, counts = self._held_out(target)
             target, trials, seconds = self._validated(
-                target, training, rows, counts, lambda t: method.fit(t, seed=self.seed, validation=rows).posterior
+                target,
+                training,
+                rows,
+                counts,
+                lambda t: method.fit(t, seed=self.seed, validation=rows).posterior,
             )
             training = replace(training, prior=target.prior)
         state = self.companion.resumed()
@@ -227,17 +269,25 @@ class Fitting:
             state=state,
             observers=self.companion.observers(),
         )
-        return Outcome(fitted.posterior, [r._asdict() for r in fitted.history], target.prior.sigma, trials, seconds)
+        return Outcome(
+            fitted.posterior,
+            [r._asdict() for r in fitted.history],
+            target.prior.sigma,
+            trials,
+            seconds,
+        )
 
     def _of_another_method(self, state: AnyState) -> InputError:
         return InputError(
-            f"the checkpoint holds a {type(state).__name__}, which {self.plan.name} cannot go on from. Fit again."
+            f"the checkpoint holds a {type(state).__name__}, which {self.plan.name} cannot go on "
+            "from. Fit again."
         )
 
     def _refuse_evidence(self) -> None:
         if self.prior_std == "evidence":
             raise InputError(
-                f"prior_std='evidence' needs the annealed method, whose evidence can be trusted; {self.plan.name} was "
+                "prior_std='evidence' needs the annealed method, whose evidence can be trusted; "
+                f"{self.plan.name} was "
                 "chosen. Use prior_std='validation' or a number."
             )
 
@@ -245,11 +295,14 @@ class Fitting:
         """Training rows, validation rows and how often these count: the order is random, so the last ones serve."""
         if len(target.x) < LEAST_VALIDATED:
             raise InputError(
-                f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got {len(target.x)}. "
+                f"prior_std='validation' needs at least {LEAST_VALIDATED} different rows; got "
+                f"{len(target.x)}. "
                 "Give prior_std a number."
             )
         n_training = len(target.x) - round(VALIDATION_SHARE * len(target.x))
-        training = replace(target.at(slice(0, n_training)), n_batches=min(target.n_batches, n_training))
+        training = replace(
+            target.at(slice(0, n_training)), n_batches=min(target.n_batches, n_training)
+        )
         counts = None if target.weight is None else target.weight[n_training:]
         return training, (target.x[n_training:], target.y[n_training:]), counts
 
@@ -274,12 +327,18 @@ class Fitting:
         )
         trials = [{"sigma": sigma, "validation_nll": loss} for sigma, loss in found.trials]
         if not found.bracketed:
-            self.companion.stage(f"prior_std {found.best:.3g} is an end of the range that is searched")
+            self.companion.stage(
+                f"prior_std {found.best:.3g} is an end of the range that is searched"
+            )
         chosen = replace(target, prior=target.prior.rescaled(found.best))
         return _Searched(chosen, trials, time.monotonic() - start)
 
     def _tell_evidence(self, trial: tune.Trial) -> None:
-        error = f" +- {trial.log_evidence_error:.1f}" if torch.isfinite(torch.tensor(trial.log_evidence_error)) else ""
+        error = (
+            f" +- {trial.log_evidence_error:.1f}"
+            if torch.isfinite(torch.tensor(trial.log_evidence_error))
+            else ""
+        )
         self.companion.stage(f"prior_std {trial.sigma:.3g}: log Z {trial.log_evidence:.1f}{error}")
 
     def _tell_validation(self, sigma: float, loss: float) -> None:

@@ -1,7 +1,7 @@
 """Model files: a folder with `tensors.safetensors` and `model.json`, and nothing that is executed.
 
-`model.json` holds settings, encoders, classes, verdict and history, the checksum of the tensors and a fingerprint of
-itself, so that a truncated or edited file is refused.
+`model.json` holds settings, encoders, classes, verdict and history, the checksum of the tensors and
+a fingerprint of itself, so that a truncated or edited file is refused.
 """
 
 import hashlib
@@ -36,7 +36,14 @@ from pmcnet.bnn import (
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.encoding import encoder_from
 from pmcnet.estimators.model_schema import check_record
-from pmcnet.estimators.model_tensors import BUFFER, TENSORS_NAME, check_networks, described, put_buffers, read_tensors
+from pmcnet.estimators.model_tensors import (
+    BUFFER,
+    TENSORS_NAME,
+    check_networks,
+    described,
+    put_buffers,
+    read_tensors,
+)
 from pmcnet.estimators.plan import resolve_device
 from pmcnet.io.atomic import sync, write_whole
 from pmcnet.io.files import parse_json, read_file, told
@@ -54,11 +61,28 @@ PREDICTION_MEMORY = 1 << 24
 MOST_JSON = 1 << 26
 """Bytes of JSON beyond which a file is refused unread."""
 
-_WRONG = (ArithmeticError, LookupError, MemoryError, OSError, RecursionError, RuntimeError, TypeError, ValueError)
+_WRONG = (
+    ArithmeticError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RecursionError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
 _LIKELIHOODS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Bernoulli, Categorical, Gaussian, LearnedGaussian)
 }
-_FITTED = ("method_", "method_reason_", "method_options_", "prior_std_", "prior_trials_", "history_", "n_features_in_")
+_FITTED = (
+    "method_",
+    "method_reason_",
+    "method_options_",
+    "prior_std_",
+    "prior_trials_",
+    "history_",
+    "n_features_in_",
+)
 
 E = TypeVar("E", bound="PMCNetEstimator")
 
@@ -78,7 +102,9 @@ def save(model: "PMCNetEstimator", path: str | Path) -> Path:
     }
     network = getattr(model.posterior_.network, "module", None)
     if isinstance(network, torch.nn.Module):
-        tensors |= {f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()}
+        tensors |= {
+            f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()
+        }
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         content = save_tensors(tensors)
@@ -109,7 +135,9 @@ def _put(folder: Path, path: Path) -> None:
 
 
 def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    settings = {k: v for k, v in model.get_params(deep=False).items() if k not in ("module", "random_state")}
+    settings = {
+        k: v for k, v in model.get_params(deep=False).items() if k not in ("module", "random_state")
+    }
     seed = model.random_state
     settings["random_state"] = int(seed) if isinstance(seed, Integral) else None
     likelihood = model.posterior_.likelihood
@@ -141,15 +169,23 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
 def fingerprint(record: Mapping[str, Any]) -> str:
     """SHA-256 of a record without its own fingerprint, in canonical JSON."""
     body = {key: value for key, value in record.items() if key != "fingerprint"}
-    return hashlib.sha256(json.dumps(body, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    ).hexdigest()
 
 
 def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON of a model folder, after checking that it is one, is whole and is not from a newer version."""
     file = Path(path) / JSON_NAME
     if not os.path.isfile(file):
-        why = f"it has no {JSON_NAME}" if os.path.isdir(path) else f"there is no such folder, so it has no {JSON_NAME}"
-        raise ModelFileError(f"{path} is no pmcnet model: {why}. Give the folder that save() wrote.")
+        why = (
+            f"it has no {JSON_NAME}"
+            if os.path.isdir(path)
+            else f"there is no such folder, so it has no {JSON_NAME}"
+        )
+        raise ModelFileError(
+            f"{path} is no pmcnet model: {why}. Give the folder that save() wrote."
+        )
     with _damages(file, "cannot be read"):
         record = parse_json(read_file(file, most=MOST_JSON, inside=path))
         found = fingerprint(record) if isinstance(record, dict) else ""
@@ -158,11 +194,14 @@ def read_record(path: str | Path) -> dict[str, Any]:
     version = record.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ModelFileError(
-            f"{path} has format version {version!r:.40}; this pmcnet reads 1 to {VERSION}. Upgrade pmcnet (it was "
+            f"{path} has format version {version!r:.40}; this pmcnet reads 1 to {VERSION}. Upgrade "
+            "pmcnet (it was "
             f"written by {record.get('library')!r:.40})."
         )
     if record.get("fingerprint") != found:
-        raise ModelFileError(f"{file} was changed after it was written: its fingerprint does not fit. Save again.")
+        raise ModelFileError(
+            f"{file} was changed after it was written: its fingerprint does not fit. Save again."
+        )
     with _damages(file, "was not written by pmcnet"):
         check_record(record)
     return record
@@ -178,16 +217,24 @@ def _damages(file: Path, what: str) -> Iterator[None]:
     except InputError as error:  # says what to do itself
         raise ModelFileError(f"{file} {what}: {told(error)}.") from error
     except _WRONG as error:
-        raise ModelFileError(f"{file} {what} ({told(error)}). It is damaged or truncated: save again.") from error
+        raise ModelFileError(
+            f"{file} {what} ({told(error)}). It is damaged or truncated: save again."
+        ) from error
 
 
-def load(cls: type[E], path: str | Path, *, module: "ModuleSource" = None, device: str = "auto") -> E:
+def load(
+    cls: type[E], path: str | Path, *, module: "ModuleSource" = None, device: str = "auto"
+) -> E:
     """Read a model of the given class."""
     record = read_record(path)
     if record["kind"] != cls.__name__:
-        raise ModelFileError(f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load.")
+        raise ModelFileError(
+            f"{path} holds a {record['kind']}, not a {cls.__name__}. Use {record['kind']}.load."
+        )
     if record["own_module"] and module is None:
-        raise ModelFileError(f"{path} has a network of its own, which files do not hold. Pass module= again.")
+        raise ModelFileError(
+            f"{path} has a network of its own, which files do not hold. Pass module= again."
+        )
     where = resolve_device(device)
     with _damages(Path(path), "cannot be used"):
         model = _model(cls, record, module)
@@ -197,7 +244,9 @@ def load(cls: type[E], path: str | Path, *, module: "ModuleSource" = None, devic
 
 def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
     """The estimator with everything but its networks."""
-    settings: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()}
+    settings: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()
+    }
     model = cls(**settings, module=module)
     model._check_settings()
     for name in _FITTED:
@@ -213,17 +262,22 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
     return model
 
 
-def _posterior(model: "PMCNetEstimator", record: dict[str, Any], path: Path, where: torch.device) -> ParticlePosterior:
+def _posterior(
+    model: "PMCNetEstimator", record: dict[str, Any], path: Path, where: torch.device
+) -> ParticlePosterior:
     """The networks, after checking that they are those of the record."""
     state = record["likelihood"]
-    likelihood: Likelihood = _LIKELIHOODS[state["kind"]](**{k: v for k, v in state.items() if k != "kind"})
+    likelihood: Likelihood = _LIKELIHOODS[state["kind"]](
+        **{k: v for k, v in state.items() if k != "kind"}
+    )
     tensors = read_tensors(path, record["tensors"])
     check_networks(tensors, record["layout"], likelihood, path)
     network = model._network(likelihood.n_outputs)
     layout = [[p.name, list(p.shape)] for p in network.layout]
     if layout != record["layout"]:
         raise ModelFileError(
-            f"the network does not fit {path}: its parameters are {layout!r:.200}, saved {record['layout']!r:.200}."
+            f"the network does not fit {path}: its parameters are {layout!r:.200}, saved "
+            f"{record['layout']!r:.200}."
         )
     put_buffers(tensors, network, path)
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
@@ -231,7 +285,9 @@ def _posterior(model: "PMCNetEstimator", record: dict[str, Any], path: Path, whe
     if record["population"]:
         status, reason = model.verdict_
         known = float(record["ess"])
-        return Population(network, likelihood, samples, memory, reason=reason, status=status, known_ess=known)
+        return Population(
+            network, likelihood, samples, memory, reason=reason, status=status, known_ess=known
+        )
     error = record["log_evidence_error"]
     return RecordedPosterior(
         network,

@@ -45,7 +45,10 @@ _FITTED = table(
 )
 _CLASSES = by_kind(
     "likelihood of classes",
-    {"Bernoulli": table(kind=_KIND), "Categorical": table(kind=_KIND, n_classes=whole(2, MOST_INPUTS))},
+    {
+        "Bernoulli": table(kind=_KIND),
+        "Categorical": table(kind=_KIND, n_classes=whole(2, MOST_INPUTS)),
+    },
 )
 _NOISE = by_kind(
     "likelihood of numbers",
@@ -61,13 +64,17 @@ _ENCODER = by_kind(
     {
         "table": table(
             kind=_KIND,
-            columns=listing(table(name=text(), kind=text("number", "text"), levels=listing(text())), 1),
+            columns=listing(
+                table(name=text(), kind=text("number", "text"), levels=listing(text())), 1
+            ),
             mean=_MEANS,
             std=_DEVIATIONS,
             shares=listing(listing(number(0, 1))),
             flagged=listing(flag),
         ),
-        "images": table(kind=_KIND, shape=listing(whole(1, MOST_INPUTS), 2), mean=_MEANS, std=_DEVIATIONS),
+        "images": table(
+            kind=_KIND, shape=listing(whole(1, MOST_INPUTS), 2), mean=_MEANS, std=_DEVIATIONS
+        ),
     },
 )
 _LABELS = either(
@@ -98,7 +105,11 @@ _RECORD = by_kind(
     {
         "PMCNetClassifier": table(kind=_KIND, **_COMMON, likelihood=_CLASSES, classes=_LABELS),
         "PMCNetRegressor": table(
-            kind=_KIND, **_COMMON, likelihood=_NOISE, y_mean=number(), y_std=number(_POSITIVE, LARGEST)
+            kind=_KIND,
+            **_COMMON,
+            likelihood=_NOISE,
+            y_mean=number(),
+            y_std=number(_POSITIVE, LARGEST),
         ),
     },
 )
@@ -107,22 +118,34 @@ _RECORD = by_kind(
 def check_record(record: Any) -> None:
     """Refuse a record whose parts are missing, too many, of another form or do not belong together: `ValueError`."""
     _RECORD(record, "the record")
-    encoder, n_features, names = record["encoder"], record["fitted"]["n_features_in_"], record["feature_names"]
+    encoder, n_features, names = (
+        record["encoder"],
+        record["fitted"]["n_features_in_"],
+        record["feature_names"],
+    )
     if encoder["kind"] == "table":
         own = [column["name"] for column in encoder["columns"]]
         _check_columns(encoder, own)
-        _check(n_features == len(own), f"{len(own)} columns are encoded and n_features_in_ is {n_features}")
+        _check(
+            n_features == len(own),
+            f"{len(own)} columns are encoded and n_features_in_ is {n_features}",
+        )
         _check(names in (None, own), "the feature names are not those of the encoder's columns")
     else:
         n_inputs, n_channels = math.prod(encoder["shape"]), encoder["shape"][0]
         fitting = n_inputs == n_features <= MOST_INPUTS and len(encoder["mean"]) in (1, n_channels)
-        _check(fitting and len(encoder["mean"]) == len(encoder["std"]), "the parts of its encoder do not agree")
+        _check(
+            fitting and len(encoder["mean"]) == len(encoder["std"]),
+            "the parts of its encoder do not agree",
+        )
         _check(names is None, "images have no feature names")
     if "classes" in record:
         values, n_classes = record["classes"]["values"], record["likelihood"].get("n_classes", 2)
         _check(len(values) == n_classes, f"it has {len(values)} classes for {n_classes} outputs")
         _check(_distinct(values), "a class comes twice")
-        n_characters = len(values) * max(len(str(value)) for value in values)  # numpy gives all the longest one's room
+        n_characters = len(values) * max(
+            len(str(value)) for value in values
+        )  # numpy gives all the longest one's room
         _check(n_characters <= MOST_CHARACTERS, "the names of its classes are too long")
 
 
@@ -133,7 +156,11 @@ def _check_columns(encoder: Mapping[str, Any], names: Sequence[str]) -> None:
     _check(len(names) <= MAX_COLUMNS, f"it has {len(names)} columns; {MAX_COLUMNS} are possible")
     for column, share in zip(encoder["columns"], encoder["shares"], strict=True):
         levels = column["levels"]
-        fitting = len(levels) == len(share) and bool(levels) == (column["kind"] == "text") and _distinct(levels)
+        fitting = (
+            len(levels) == len(share)
+            and bool(levels) == (column["kind"] == "text")
+            and _distinct(levels)
+        )
         _check(
             fitting and len(levels) <= MAX_LEVELS,
             f"the levels of the encoder's column {column['name']!r:.60} do not belong together",

@@ -39,17 +39,26 @@ def read_tensors(folder: Path, told: Mapping[str, Any]) -> dict[str, Tensor]:
         raise ModelFileError(f"{folder} has no {TENSORS_NAME}. Copy the whole folder.")
     content = read_file(file, inside=folder)
     if hashlib.sha256(content).hexdigest() != told.get("sha256"):
-        raise ModelFileError(f"{file} is damaged or was changed: its checksum does not fit model.json. Save again.")
+        raise ModelFileError(
+            f"{file} is damaged or was changed: its checksum does not fit model.json. Save again."
+        )
     tensors = parse_tensors(content).tensors
     if described(tensors) != {name: value for name, value in told.items() if name != "sha256"}:
         raise ModelFileError(f"{file} holds other tensors than model.json says. Save again.")
-    strange = next((n for n in tensors if n not in ("theta", "log_weight") and not n.startswith(BUFFER)), None)
+    strange = next(
+        (n for n in tensors if n not in ("theta", "log_weight") and not n.startswith(BUFFER)), None
+    )
     if strange is not None or not {"theta", "log_weight"} <= tensors.keys():
-        raise ModelFileError(f"{file} must hold theta, log_weight and buffers; got {list(tensors)!r:.100}. Save again.")
+        raise ModelFileError(
+            f"{file} must hold theta, log_weight and buffers; got {list(tensors)!r:.100}. Save "
+            "again."
+        )
     return tensors
 
 
-def check_networks(tensors: Mapping[str, Tensor], layout: Sequence[Any], likelihood: Likelihood, folder: Path) -> None:
+def check_networks(
+    tensors: Mapping[str, Tensor], layout: Sequence[Any], likelihood: Likelihood, folder: Path
+) -> None:
     """Refuse networks of another size than the layers say, and numbers that nothing can be predicted with.
 
     Args:
@@ -61,18 +70,33 @@ def check_networks(tensors: Mapping[str, Tensor], layout: Sequence[Any], likelih
     n_parameters = sum(math.prod(shape) for _, shape in layout)
     theta, log_weight = tensors["theta"], tensors["log_weight"]
     dim = n_parameters + likelihood.n_extra
-    if theta.ndim != 2 or not len(theta) or theta.shape[1] != dim or log_weight.shape != theta.shape[:1]:
-        raise ModelFileError(f"{folder} has theta {tuple(theta.shape)}; the network needs (n_draws, {dim}).")
+    if (
+        theta.ndim != 2
+        or not len(theta)
+        or theta.shape[1] != dim
+        or log_weight.shape != theta.shape[:1]
+    ):
+        raise ModelFileError(
+            f"{folder} has theta {tuple(theta.shape)}; the network needs (n_draws, {dim})."
+        )
     if theta.dtype not in (torch.float32, torch.float64) or log_weight.dtype != torch.float64:
-        raise ModelFileError(f"{folder} has networks of {theta.dtype} and weights of {log_weight.dtype}. Save again.")
+        raise ModelFileError(
+            f"{folder} has networks of {theta.dtype} and weights of {log_weight.dtype}. Save again."
+        )
     if not bool((theta.abs() <= LARGEST).all()):
-        raise ModelFileError(f"{folder} holds networks that are not finite numbers up to {LARGEST:g}. Fit again.")
+        raise ModelFileError(
+            f"{folder} holds networks that are not finite numbers up to {LARGEST:g}. Fit again."
+        )
     if not bool((log_weight < math.inf).all()) or not bool((log_weight > -math.inf).any()):
-        raise ModelFileError(f"{folder} holds networks whose log-weights are NaN, infinite or all zero. Fit again.")
+        raise ModelFileError(
+            f"{folder} holds networks whose log-weights are NaN, infinite or all zero. Fit again."
+        )
     if isinstance(likelihood, LearnedGaussian):
         variance = likelihood.noise_variance(theta[:, n_parameters:])
         if not bool(((variance > 0) & variance.isfinite()).all()):
-            raise ModelFileError(f"{folder} holds networks whose noise is zero or infinite. Fit again.")
+            raise ModelFileError(
+                f"{folder} holds networks whose noise is zero or infinite. Fit again."
+            )
 
 
 def put_buffers(tensors: Mapping[str, Tensor], network: Network, folder: Path) -> None:
@@ -82,10 +106,15 @@ def put_buffers(tensors: Mapping[str, Tensor], network: Network, folder: Path) -
     given = {name.removeprefix(BUFFER): t for name, t in tensors.items() if name.startswith(BUFFER)}
     known = dict(module.named_buffers())
     if {name: t.shape for name, t in given.items()} != {name: t.shape for name, t in known.items()}:
-        raise ModelFileError(f"{folder} has other buffers than the network: {list(given)!r:.100}. Pass its own module.")
+        raise ModelFileError(
+            f"{folder} has other buffers than the network: {list(given)!r:.100}. Pass its own "
+            "module."
+        )
     wrong = next((name for name, t in given.items() if not _usable(name, t, known[name])), None)
     if wrong is not None:
-        raise ModelFileError(f"{folder} has a buffer {wrong} that is not of finite numbers that can be. Fit again.")
+        raise ModelFileError(
+            f"{folder} has a buffer {wrong} that is not of finite numbers that can be. Fit again."
+        )
     module.load_state_dict(given, strict=False)
 
 

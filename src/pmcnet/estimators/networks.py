@@ -22,7 +22,8 @@ def network_for(
     """The network for rows of a shape.
 
     Args:
-        source: a module, what makes one from (input size or shape, number of outputs), or None for hidden layers.
+        source: a module, what makes one from (input size or shape, number of outputs), or None for
+            hidden layers.
         shape: of one row of inputs.
         hidden: units of each hidden layer.
         activation: of the hidden layers.
@@ -30,25 +31,37 @@ def network_for(
     """
     if source is None:
         if len(shape) > 1:
-            raise InputError(f"rows of shape {shape} need a network of their own: give module=. Or flatten them.")
+            raise InputError(
+                f"rows of shape {shape} need a network of their own: give module=. Or flatten them."
+            )
         return MLP((shape[0], *map(int, hidden), n_outputs), activation)
-    module = source if isinstance(source, nn.Module) else source(shape if len(shape) > 1 else shape[0], n_outputs)
+    module = (
+        source
+        if isinstance(source, nn.Module)
+        else source(shape if len(shape) > 1 else shape[0], n_outputs)
+    )
     if not isinstance(module, nn.Module):
         raise InputError(
-            f"module must be an nn.Module or make one from (input size, number of outputs); got {module!r}."
+            "module must be an nn.Module or make one from (input size, number of outputs); got "
+            f"{module!r}."
         )
     try:
         network = ModuleNetwork(module, example=torch.zeros(1, *shape))
         theta = network.initial()[None]
         with torch.no_grad():
-            shown = network(theta, torch.zeros(2, *shape, dtype=theta.dtype, device=theta.device)).shape
+            shown = network(
+                theta, torch.zeros(2, *shape, dtype=theta.dtype, device=theta.device)
+            ).shape
     except InputError:
         raise
     except (IndexError, RuntimeError, TypeError, ValueError) as error:
-        raise InputError(f"the module does not take 2 rows of shape {shape} ({error}). Fit it to them.") from error
+        raise InputError(
+            f"the module does not take 2 rows of shape {shape} ({error}). Fit it to them."
+        ) from error
     if shown[1:] != (2, n_outputs):
         raise InputError(
-            f"the module must return {n_outputs} output(s) per row, an array (N, {n_outputs}); for 2 rows it returned "
+            f"the module must return {n_outputs} output(s) per row, an array (N, {n_outputs}); for "
+            "2 rows it returned "
             f"{tuple(shown[1:])}."
         )
     return network

@@ -1,12 +1,14 @@
 """Which method a fit uses, with which settings, and why.
 
-The cost of an annealed run is estimated from sizes alone, so that the choice depends on the data's shape and the kind
-of device and not on how busy the machine is: one gradient of one network takes N (units * A + parameters * 6 / F)
-seconds, with A and F measured on two CPU cores and on one H200 (docs/estimators.md), and a run takes about 4 N
-gradients, at least 500 and at most 2500 (measured between 400 and 8000; docs/estimators.md). Where that is too much,
-Hamiltonian chains from trained networks need fewer: 8 of them, some 60 gradients to a trajectory. A step of
-PMCnet-light takes M K values, a third of a gradient each, and some three gradients of M networks; a step of sghmc one
-gradient of a batch for each chain, and two to three times what a leapfrog step takes beside its gradient.
+The cost of an annealed run is estimated from sizes alone, so that the choice depends on the data's
+shape and the kind of device and not on how busy the machine is: one gradient of one network takes N
+(units * A + parameters * 6 / F) seconds, with A and F measured on two CPU cores and on one H200
+(docs/estimators.md), and a run takes about 4 N gradients, at least 500 and at most 2500 (measured
+between 400 and 8000; docs/estimators.md). Where that is too much, Hamiltonian chains from trained
+networks need fewer: 8 of them, some 60 gradients to a trajectory. A step of PMCnet-light takes M K
+values, a third of a gradient each, and some three gradients of M networks; a step of sghmc one
+gradient of a batch for each chain, and two to three times what a leapfrog step takes beside its
+gradient.
 """
 
 import math
@@ -18,7 +20,15 @@ import torch
 
 from pmcnet.bnn import MLP, BayesianTarget
 from pmcnet.errors import InputError
-from pmcnet.methods.registry import LIGHT, TRAINED, AnnealedOptions, HMCOptions, Options, Value, options
+from pmcnet.methods.registry import (
+    LIGHT,
+    TRAINED,
+    AnnealedOptions,
+    HMCOptions,
+    Options,
+    Value,
+    options,
+)
 
 MOST_PARTICLES = 1000
 LEAST_PARTICLES = 64
@@ -67,13 +77,17 @@ def seconds_of(budget: float | str) -> float:
     units = {"s": 1.0, "min": 60.0, "h": 3600.0}
     if isinstance(budget, int | float) and not isinstance(budget, bool) and 0 < budget < math.inf:
         return float(budget)
-    match = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|h)\s*", budget) if isinstance(budget, str) else None
+    match = (
+        re.fullmatch(r"\s*([0-9.]+)\s*(s|min|h)\s*", budget) if isinstance(budget, str) else None
+    )
     try:
         seconds = float(match[1]) * units[match[2]] if match else 0.0
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < math.inf:
-        raise InputError(f'budget must be positive seconds or a text like "90s", "3min" or "2h"; got {budget!r}.')
+        raise InputError(
+            f'budget must be positive seconds or a text like "90s", "3min" or "2h"; got {budget!r}.'
+        )
     return seconds
 
 
@@ -94,17 +108,22 @@ def n_gradients(n_rows: int) -> int:
 
 
 def plan(
-    target: BayesianTarget, method: str, given: Mapping[str, Value], *, budget: float | str, searching: bool
+    target: BayesianTarget,
+    method: str,
+    given: Mapping[str, Value],
+    *,
+    budget: float | str,
+    searching: bool,
 ) -> Plan:
     """Choose.
 
     Args:
         target: of the training rows.
-        method: a name, or "auto" for annealed where its estimated cost fits the budget or settings of it are given,
-            else hmc where that does, and pmcnet-light elsewhere.
+        method: a name, or "auto" for annealed where its estimated cost fits the budget or settings
+            of it are given, else hmc where that does, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
-        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of annealed, hmc, sghmc
-            and pmcnet-light follow from it where they are not given.
+        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of
+            annealed, hmc, sghmc and pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
     """
     limit = seconds_of(budget)
@@ -116,7 +135,11 @@ def plan(
         return Plan(method, options(method, {**sizes, **given}, n_rows), f"{method} was asked for.")
     per_particle = gradient_seconds(target, n_rows) * n_gradients(n_rows)
     small = min(n_rows, SEARCH_ROWS)
-    search = N_TRIALS * N_SEARCH * gradient_seconds(target, small) * n_gradients(small) if searching else 0.0
+    search = (
+        N_TRIALS * N_SEARCH * gradient_seconds(target, small) * n_gradients(small)
+        if searching
+        else 0.0
+    )
     affordable = (limit - search) / per_particle  # particles
     n_particles = min(max(int(affordable) // 8 * 8, LEAST_PARTICLES), MOST_PARTICLES)
     chosen = options("annealed", {"n_particles": n_particles, **given}, n_rows)
@@ -126,25 +149,42 @@ def plan(
     run = f"an annealed run of {target.dim} parameters on {n_rows} rows with {chosen.n_particles} particles"
     cost = _span(search + chosen.n_particles * per_particle)
     if chosen.n_particles <= affordable:
-        return Plan("annealed", chosen, f"{run} should take about {cost}, within the budget of {_span(limit)}.")
+        return Plan(
+            "annealed",
+            chosen,
+            f"{run} should take about {cost}, within the budget of {_span(limit)}.",
+        )
     if given:
         why = f"{run} should take about {cost}, more than the budget of {_span(limit)}; its settings were given."
         return Plan("annealed", chosen, why)
     why = f"{run} would take about {cost}, more than the budget of {_span(limit)}, so"
     times, few = _SEARCHING if searching else 1.0, {"n_chains": N_CHAINS}
     if limit / times / _per_trajectory(target, _hmc_options(few, n_rows)) >= LEAST_TRAJECTORIES:
-        chains = _chains(target, few, limit, f"{why} {N_CHAINS} chains of hmc were used", searching=searching)
-        return chains._replace(reason=f"{chains.reason.removesuffix('.')}; raise the budget for annealed.")
+        chains = _chains(
+            target, few, limit, f"{why} {N_CHAINS} chains of hmc were used", searching=searching
+        )
+        return chains._replace(
+            reason=f"{chains.reason.removesuffix('.')}; raise the budget for annealed."
+        )
     limit /= times
     reason = f"{why} pmcnet-light was used; raise the budget for a posterior: hmc, or annealed."
-    return Plan("pmcnet-light", options("pmcnet-light", _sizes(target, "pmcnet-light", {}, limit), n_rows), reason)
+    return Plan(
+        "pmcnet-light",
+        options("pmcnet-light", _sizes(target, "pmcnet-light", {}, limit), n_rows),
+        reason,
+    )
 
 
-def _chains(target: BayesianTarget, given: Mapping[str, Value], limit: float, why: str, *, searching: bool) -> Plan:
+def _chains(
+    target: BayesianTarget, given: Mapping[str, Value], limit: float, why: str, *, searching: bool
+) -> Plan:
     """Chains of hmc, of as many trajectories as fit so many seconds, their networks to start from included."""
     chosen = _hmc_options(given, len(target.x))
     times, n_fits = (_SEARCHING, 1 + N_VALIDATED) if searching else (1.0, 1)
-    before, per_trajectory = n_fits * _before_chains(target, chosen), times * _per_trajectory(target, chosen)
+    before, per_trajectory = (
+        n_fits * _before_chains(target, chosen),
+        times * _per_trajectory(target, chosen),
+    )
     n = int(max(0.0, limit - before) / per_trajectory / (1 + chosen.thin))
     n = min(max(n, LEAST_TRAJECTORIES // 2), MOST_TRAJECTORIES // 2)
     chosen = _hmc_options({"n_warmup": n, "n_draws": n, **given}, len(target.x))
@@ -172,25 +212,34 @@ def _before_chains(target: BayesianTarget, chosen: HMCOptions) -> float:
     """Seconds of the networks that chains of hmc start from, and of their walk."""
 
     def seconds(n_epochs: int, n_rows: int, per_step: float) -> float:
-        step = per_step * _speed(target).per_step + chosen.n_chains * gradient_seconds(target, n_rows)
+        step = per_step * _speed(target).per_step + chosen.n_chains * gradient_seconds(
+            target, n_rows
+        )
         return n_epochs * math.ceil(len(target.x) / n_rows) * step
 
     start = seconds(chosen.n_epochs, chosen.batch_size, _PER_STEP_OF_ADAM)
     return start + seconds(chosen.walk_epochs, 10 * chosen.batch_size, _PER_STEP_OF_BATCHES)
 
 
-def _sizes(target: BayesianTarget, method: str, given: Mapping[str, Value], limit: float) -> dict[str, Value]:
+def _sizes(
+    target: BayesianTarget, method: str, given: Mapping[str, Value], limit: float
+) -> dict[str, Value]:
     """The sizes that fit so many seconds: epochs of sghmc, steps of pmcnet-light."""
     if method == "sghmc":
         n_chains, n_rows = (
-            _number(given.get(name), getattr(TRAINED["sghmc"], name)) for name in ("n_chains", "batch_size")
+            _number(given.get(name), getattr(TRAINED["sghmc"], name))
+            for name in ("n_chains", "batch_size")
         )
         n_rows, n_batches = min(n_rows, len(target.x)), math.ceil(len(target.x) / n_rows)
-        step = _PER_STEP_OF_BATCHES * _speed(target).per_step + n_chains * gradient_seconds(target, n_rows)
+        step = _PER_STEP_OF_BATCHES * _speed(target).per_step + n_chains * gradient_seconds(
+            target, n_rows
+        )
         most = max(MOST_EPOCHS, MOST_STEPS // n_batches)
         return {"n_epochs": min(max(int(limit / (step * n_batches)), LEAST_EPOCHS), most)}
     if method == "pmcnet-light":
-        n_proposals, n_draws = (_number(given.get(name), getattr(LIGHT, name)) for name in ("n_proposals", "n_draws"))
+        n_proposals, n_draws = (
+            _number(given.get(name), getattr(LIGHT, name)) for name in ("n_proposals", "n_draws")
+        )
         step = n_proposals * (n_draws / 3 + 3) * gradient_seconds(target, len(target.x))
         return {"n_steps": min(max(1, int(limit / step)), LIGHT.n_steps)}
     return {}
@@ -210,7 +259,9 @@ def resolve_device(name: str) -> torch.device:
         device = torch.device(name)
         float(torch.zeros(1, device=device))
     except (RuntimeError, AssertionError, TypeError, NotImplementedError) as error:
-        raise InputError(f"device {name!r} cannot be used here; use auto, cpu, or cuda with a GPU.") from error
+        raise InputError(
+            f"device {name!r} cannot be used here; use auto, cpu, or cuda with a GPU."
+        ) from error
     return device
 
 

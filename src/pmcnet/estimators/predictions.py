@@ -11,7 +11,8 @@ Array = NDArray[np.float64]
 class Uncertainty(NamedTuple):
     """Per row (N,), with total = aleatoric + epistemic.
 
-    Classes: entropy of the averaged prediction, average entropy, mutual information, in nats. Regression: variances.
+    Classes: entropy of the averaged prediction, average entropy, mutual information, in nats.
+    Regression: variances.
     """
 
     total: Array

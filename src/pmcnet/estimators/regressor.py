@@ -23,29 +23,35 @@ from pmcnet.methods.registry import Value
 from pmcnet.rng import check_seed, stream
 
 _LARGEST = 1e100
-_MOST_NOISE = 1e8  # in standard deviations of y, and its inverse the least: squared residuals stay in single precision
+# in standard deviations of y, and its inverse the least: squared residuals stay in single precision
+_MOST_NOISE = 1e8
 
 
 class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     """A Bayesian neural network that predicts a number with an interval to be trusted, and says when not to.
 
-    X and y are scaled inside, so raw values of any size work. y is the network's output plus Gaussian noise.
+    X and y are scaled inside, so raw values of any size work. y is the network's output plus
+    Gaussian noise.
 
     Args:
         hidden_layer_sizes: units of each hidden layer.
         activation: "tanh", "relu", "sigmoid" or "silu".
-        module: instead of hidden layers, any `nn.Module` with one output, or a function of (number of inputs or shape
-            of an image, 1) that makes one.
+        module: instead of hidden layers, any `nn.Module` with one output, or a function of (number
+            of inputs or shape of an image, 1) that makes one.
         noise: "learn" the noise's standard deviation with the weights, or give it, in units of y.
-        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else "pmcnet-light";
-            `method_reason_` says which and why. Or any name of `methods.registry.NAMES` (docs/estimators.md).
+        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
+            "pmcnet-light"; `method_reason_` says which and why. Or any name of
+            `methods.registry.NAMES` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
-        prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by the root of the
-            fan-in for weights; "laplace".
-        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation for the others.
-        feature_scaling: "columns" standardises each number column; "common" all of them together; "none".
-        budget: what may be spent, in estimated time: seconds or a text like "3min". "auto" chooses by it, and sizes
-            of annealed, hmc, sghmc and pmcnet-light that are not given follow from it.
+        prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
+            the root of the fan-in for weights; "laplace".
+        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation
+            for the others.
+        feature_scaling: "columns" standardises each number column; "common" all of them together;
+            "none".
+        budget: what may be spent, in estimated time: seconds or a text like "3min". "auto" chooses
+            by it, and sizes of annealed, hmc, sghmc and pmcnet-light that are not given follow from
+            it.
         random_state: an int for the same answer each time.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
@@ -91,13 +97,15 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         """Sample the posterior of the network's weights.
 
         Args:
-            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images (N, C, H, W).
+            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
+                (N, C, H, W).
             y: one number per row (N,).
             sample_weight: how often each row counts (N,).
         """
         if self.noise != "learn" and not (isinstance(self.noise, Real) and 0 < self.noise < np.inf):
             raise InputError(
-                f'noise must be "learn" or a positive standard deviation in units of y; got {self.noise!r}.'
+                'noise must be "learn" or a positive standard deviation in units of y; got '
+                f"{self.noise!r}."
             )
         response = _response(y)
         return self._fit(X, response, checked_weight(sample_weight, response))
@@ -110,7 +118,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:
         """The central interval (N, 2) that holds y with probability `coverage`, noise included.
 
-        Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its moments.
+        Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its
+        moments.
 
         Args:
             X: rows.
@@ -120,8 +129,12 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def predictive_interval(self, X: Any, coverage: float = 0.95) -> tuple[Averaged, Array]:
         """`predictive` and `predict_interval` from one pass over the posterior."""
-        found, quantiles = self._posterior().predict_with_quantiles(self._inputs(X), _ends(coverage))
-        return self._in_units(found), self.y_mean_ + self.y_std_ * quantiles.mT.double().cpu().numpy()
+        found, quantiles = self._posterior().predict_with_quantiles(
+            self._inputs(X), _ends(coverage)
+        )
+        return self._in_units(
+            found
+        ), self.y_mean_ + self.y_std_ * quantiles.mT.double().cpu().numpy()
 
     def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""
@@ -140,10 +153,14 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         theta = posterior.resample(n_samples, random_state)
         n_parameters = posterior.network.layout.dim
         with torch.no_grad():
-            mean = torch.cat([posterior.network(row[None, :n_parameters], x)[..., 0] for row in theta])  # (S, N)
+            mean = torch.cat(
+                [posterior.network(row[None, :n_parameters], x)[..., 0] for row in theta]
+            )  # (S, N)
             deviation = self._noise(theta[:, n_parameters:]).double().cpu().numpy()  # (S,)
         source = stream(check_seed(random_state), 1, 0).host
-        drawn = mean.double().cpu().numpy() + deviation[:, None] * source.standard_normal(tuple(mean.shape))
+        drawn = mean.double().cpu().numpy() + deviation[:, None] * source.standard_normal(
+            tuple(mean.shape)
+        )
         return np.asarray(self.y_mean_ + self.y_std_ * drawn.T)
 
     def _noise(self, extra: torch.Tensor) -> torch.Tensor:
@@ -157,7 +174,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         sigma = float(self.noise) / self.y_std_
         if not 1 / _MOST_NOISE <= sigma <= _MOST_NOISE:
             raise InputError(
-                f"noise must lie between {1 / _MOST_NOISE:g} and {_MOST_NOISE:g} times the scale of y, here "
+                f"noise must lie between {1 / _MOST_NOISE:g} and {_MOST_NOISE:g} times the scale "
+                "of y, here "
                 f"{self.y_std_:.3g}; got {self.noise:g}. Give it in units of y, or learn it."
             )
         return Gaussian(sigma)
@@ -179,7 +197,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         half_range = float(y.max() / 2 - y.min() / 2)
         if half_range > 0 and not 1 / _LARGEST < half_range < _LARGEST:
             raise InputError(
-                f"y goes from {y.min():g} to {y.max():g}; the square of that range would leave double precision. "
+                f"y goes from {y.min():g} to {y.max():g}; the square of that range would leave "
+                "double precision. "
                 "Give y in other units."
             )
         if half_range == 0:
@@ -190,7 +209,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         farthest = int(np.abs(y - self.y_mean_).argmax())
         if not abs(y[farthest] - self.y_mean_) <= FARTHEST * deviation:
             raise InputError(
-                f"y is {y[farthest]:g} in a row of weight {weight[farthest]:g}, beyond {FARTHEST:g} of y's weighted "
+                f"y is {y[farthest]:g} in a row of weight {weight[farthest]:g}, beyond "
+                f"{FARTHEST:g} of y's weighted "
                 f"standard deviations ({deviation:.3g}). Drop that row, or give it more weight."
             )
         self.y_std_ = deviation
@@ -209,16 +229,28 @@ def _response(y: Any) -> Array:
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
     if are_dates(np.asarray(y).ravel()):
-        raise InputError("y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the first.")
+        raise InputError(
+            "y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the "
+            "first."
+        )
     try:
-        with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which it looks for infinities
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # of the sum by which it looks for infinities
             array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     except OverflowError as error:
-        raise InputError(f"y holds a number too large for double precision ({error}). Scale y.") from error
+        raise InputError(
+            f"y holds a number too large for double precision ({error}). Scale y."
+        ) from error
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
-        raise InputError(f"y must be numbers ({error}). For classes use PMCNetClassifier.") from error
+        raise InputError(
+            f"y must be numbers ({error}). For classes use PMCNetClassifier."
+        ) from error
     if array.ndim > 1 and array.shape[1] > 1:
-        raise InputError(f"y must be one number per row, (N,); got {array.shape}. Fit one model for each column of y.")
+        raise InputError(
+            f"y must be one number per row, (N,); got {array.shape}. Fit one model for each column "
+            "of y."
+        )
     return np.asarray(column_or_1d(array, warn=True), dtype=np.float64)

@@ -1,7 +1,7 @@
 """Training rows as the target sees them: equal rows merged into one that counts as often, in a seeded order.
 
-A row given twice and a row of weight 2 are the same to a likelihood. Merging makes them the same to the sampler too,
-and makes the fit independent of the order in which rows were given.
+A row given twice and a row of weight 2 are the same to a likelihood. Merging makes them the same to
+the sampler too, and makes the fit independent of the order in which rows were given.
 """
 
 from typing import Any, NamedTuple
@@ -27,7 +27,9 @@ class TrainingRows(NamedTuple):
     weight: NDArray[np.float64]
 
 
-def merged(x: Matrix, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int) -> TrainingRows:
+def merged(
+    x: Matrix, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int
+) -> TrainingRows:
     """Different rows only, those of weight 0 left out, in an order that depends on rows and seed alone.
 
     Images are put in a seeded order only.
@@ -38,7 +40,9 @@ def merged(x: Matrix, y: NDArray[np.float64], weight: NDArray[np.float64], seed:
         order = stream(seed, _ORDER_STEP, 0).host.permutation(len(x))
         return TrainingRows(x[order], y[order], weight[order])
     flat = np.column_stack([x, y])
-    keyed = np.where(np.isnan(flat), np.inf, flat)  # infinities are refused before, so missing values can take it
+    keyed = np.where(
+        np.isnan(flat), np.inf, flat
+    )  # infinities are refused before, so missing values can take it
     _, first, index = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     total = np.zeros(len(first))
     np.add.at(total, index.reshape(-1), weight)
@@ -50,15 +54,23 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
     """How often each row counts (N,), after checking length, sign and that some row counts."""
     if sample_weight is None:
         return np.ones(len(y))
-    if not np.asarray(sample_weight).any():  # before scikit-learn, some versions of which say it in words of their own
-        raise InputError("sample_weight is zero for every row, so no row counts. Give some row a positive weight.")
+    if not np.asarray(
+        sample_weight
+    ).any():  # before scikit-learn, some versions of which say it in words of their own
+        raise InputError(
+            "sample_weight is zero for every row, so no row counts. Give some row a positive "
+            "weight."
+        )
     try:
         weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
     except OverflowError as error:
-        raise InputError("sample_weight holds a number too large for double precision. Scale the weights.") from error
+        raise InputError(
+            "sample_weight holds a number too large for double precision. Scale the weights."
+        ) from error
     if weight.max() > _LARGEST:
         raise InputError(
-            f"sample_weight, how often a row counts, must be at most {_LARGEST:g}; got {weight.max():g} in row "
+            f"sample_weight, how often a row counts, must be at most {_LARGEST:g}; got "
+            f"{weight.max():g} in row "
             f"{weight.argmax() + 1}. Divide all weights by a common number."
         )
     return np.asarray(weight)

@@ -8,7 +8,8 @@ from pathlib import Path
 def write_whole(path: str | Path, content: bytes) -> Path:
     """Write a file: to a temporary name in the same folder first, which then takes the place of what was there.
 
-    The content is on the disk before the old file is given up, and the change of names before this returns.
+    The content is on the disk before the old file is given up, and the change of names before this
+    returns.
     """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.part")

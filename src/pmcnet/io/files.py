@@ -17,11 +17,13 @@ MOST_DIGITS = 300
 """Of a whole number in JSON: more would not fit a float."""
 
 
-def read_file(path: str | Path, *, most: int | None = None, inside: str | Path | None = None) -> bytearray:
+def read_file(
+    path: str | Path, *, most: int | None = None, inside: str | Path | None = None
+) -> bytearray:
     """The content of a plain file; whatever else has a name there (a pipe, a device, a folder) is refused unread.
 
-    Memory is that of the file as it was when opened, whatever happens to it meanwhile. What goes wrong is an `OSError`
-    or a `ValueError` that begins with "it", for the caller to complete.
+    Memory is that of the file as it was when opened, whatever happens to it meanwhile. What goes
+    wrong is an `OSError` or a `ValueError` that begins with "it", for the caller to complete.
 
     Args:
         path: of the file.

@@ -35,7 +35,10 @@ def labels_to_plain(labels: NDArray[Any]) -> dict[str, Any]:
     if labels.dtype.kind == "O" and len({type(value) for value in values}) == 1:
         kind = next((name for name, known in _TYPES.items() if type(values[0]) is known), None)
     if kind is None:
-        raise InputError(f"classes of type {labels.dtype} cannot be written to a model file; use texts or numbers.")
+        raise InputError(
+            f"classes of type {labels.dtype} cannot be written to a model file; use texts or "
+            "numbers."
+        )
     return {"type": kind, "object": labels.dtype.kind == "O", "values": values}
 
 

@@ -1,6 +1,7 @@
 """The form that plain data must have, made of small checks: `table(name=text(), sizes=listing(whole(1)))`.
 
-A `Form` takes a value and its place, and says in a `ValueError` which place is wrong: "model.sizes[1] must be ...".
+A `Form` takes a value and its place, and says in a `ValueError` which place is wrong:
+"model.sizes[1] must be ...".
 """
 
 import math
@@ -39,7 +40,12 @@ def whole(least: int = 0, most: int = 1 << 62) -> Form:
     """A whole number within bounds."""
 
     def check(value: Any, place: str) -> None:
-        _check(type(value) is int and least <= value <= most, place, f"a whole number from {least} to {most}", value)
+        _check(
+            type(value) is int and least <= value <= most,
+            place,
+            f"a whole number from {least} to {most}",
+            value,
+        )
 
     return check
 
@@ -72,7 +78,12 @@ def listing(item: Form, least: int = 0) -> Form:
     """A list of things of one form."""
 
     def check(value: Any, place: str) -> None:
-        _check(isinstance(value, list) and len(value) >= least, place, f"a list of {least} or more", value)
+        _check(
+            isinstance(value, list) and len(value) >= least,
+            place,
+            f"a list of {least} or more",
+            value,
+        )
         for i, one in enumerate(value):
             item(one, f"{place}[{i}]")
 
@@ -83,7 +94,12 @@ def row(*items: Form) -> Form:
     """A list of as many things, each of its own form."""
 
     def check(value: Any, place: str) -> None:
-        _check(isinstance(value, list) and len(value) == len(items), place, f"a list of {len(items)}", value)
+        _check(
+            isinstance(value, list) and len(value) == len(items),
+            place,
+            f"a list of {len(items)}",
+            value,
+        )
         for i, (one, form) in enumerate(zip(value, items, strict=True)):
             form(one, f"{place}[{i}]")
 

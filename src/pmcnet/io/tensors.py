@@ -1,7 +1,7 @@
 """Tensors in the safetensors format, every size checked before anything is made of it.
 
-Eight bytes with the length of a header, the header in JSON (for each tensor its type, shape and place), then the
-numbers of all tensors, one after the other without gaps.
+Eight bytes with the length of a header, the header in JSON (for each tensor its type, shape and
+place), then the numbers of all tensors, one after the other without gaps.
 """
 
 import math
@@ -63,7 +63,9 @@ def parse_tensors(content: bytearray) -> TensorFile:
     entries = {name: _entry(name, value) for name, value in header.items()}
     first = 8 + n_header
     _check_gapless(entries, len(content) - first)
-    return TensorFile({name: _tensor(content, first, entry) for name, entry in entries.items()}, metadata)
+    return TensorFile(
+        {name: _tensor(content, first, entry) for name, entry in entries.items()}, metadata
+    )
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
@@ -89,7 +91,9 @@ def _header(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, str]]
     if not isinstance(header, dict):
         raise ValueError("its header is no table of tensors")
     metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str) for value in metadata.values()
+    ):
         raise ValueError("the metadata in its header are no texts")
     return header, metadata
 
@@ -101,26 +105,35 @@ def _entry(name: str, value: Any) -> _Entry:
     shape, offsets = value["shape"], value["data_offsets"]
     dtype = DTYPES.get(value["dtype"]) if isinstance(value["dtype"], str) else None
     if dtype is None:
-        raise ValueError(f"the tensor {told} has the type {value['dtype']!r:.60}; known are {', '.join(DTYPES)}")
+        raise ValueError(
+            f"the tensor {told} has the type {value['dtype']!r:.60}; known are {', '.join(DTYPES)}"
+        )
     if not _counts(shape) or len(shape) > MOST_AXES:
         raise ValueError(f"the tensor {told} has the shape {shape!r:.60}")
     if not _counts(offsets) or len(offsets) != 2:
         raise ValueError(f"the tensor {told} has the offsets {offsets!r:.60}")
     if math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
-        raise ValueError(f"the tensor {told} of shape {shape!r:.60} does not take {offsets[1] - offsets[0]} bytes")
+        raise ValueError(
+            f"the tensor {told} of shape {shape!r:.60} does not take {offsets[1] - offsets[0]} "
+            "bytes"
+        )
     return _Entry(dtype, tuple(shape), *offsets)
 
 
 def _counts(value: Any) -> bool:
     """Whether these are whole numbers, 0 or more."""
-    return isinstance(value, list) and all(type(item) is int and 0 <= item < 1 << 62 for item in value)
+    return isinstance(value, list) and all(
+        type(item) is int and 0 <= item < 1 << 62 for item in value
+    )
 
 
 def _check_gapless(entries: Mapping[str, _Entry], n_bytes: int) -> None:
     stop = 0
     for name, entry in sorted(entries.items(), key=lambda item: item[1][2:]):
         if entry.start != stop:
-            raise ValueError(f"the tensor {name!r:.60} begins at byte {entry.start} instead of {stop}")
+            raise ValueError(
+                f"the tensor {name!r:.60} begins at byte {entry.start} instead of {stop}"
+            )
         stop = entry.stop
     if stop != n_bytes:
         raise ValueError(f"its tensors take {stop} bytes, and the file has {n_bytes} for them")
@@ -131,7 +144,9 @@ def _tensor(content: bytearray, first: int, entry: _Entry) -> Tensor:
     if entry.start == entry.stop:
         return _empty(entry)
     n_bytes = entry.stop - entry.start
-    plain = torch.frombuffer(content, dtype=torch.uint8, count=n_bytes, offset=first + entry.start).clone()
+    plain = torch.frombuffer(
+        content, dtype=torch.uint8, count=n_bytes, offset=first + entry.start
+    ).clone()
     if entry.dtype == torch.bool and plain.max() > 1:
         raise ValueError("a truth value is neither 0 nor 1")
     return plain.view(entry.dtype).reshape(entry.shape)

@@ -2,8 +2,9 @@
 
 q(theta) = N(mu, s^2), s = 1e-6 + softplus(rho). Each batch lowers an estimate of
     -sum_batch E_q log p(y | theta) + (n_batch / N) [E_q log q(theta) - E_q log p(theta)]
-from draws theta = mu + s eps. The entropy of q is exact: d/ds E_q log q = -1 / s; the rest is averaged over draws.
-The local estimator of the same loss draws outputs of layers and has the prior in closed form where it is Gaussian.
+from draws theta = mu + s eps. The entropy of q is exact: d/ds E_q log q = -1 / s; the rest is
+averaged over draws. The local estimator of the same loss draws outputs of layers and has the prior
+in closed form where it is Gaussian.
 """
 
 import math
@@ -39,7 +40,8 @@ from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
-    "draws of a Gaussian with independent coordinates fitted to the posterior: such a fit is narrower than the "
+    "draws of a Gaussian with independent coordinates fitted to the posterior: such a fit is "
+    "narrower than the "
     "posterior, and nothing here measures by how much. Use the annealed method for one that is."
 )
 _LEAST = 1e-6
@@ -52,18 +54,21 @@ class BBP(Trained):
 
     Args:
         n_draws: draws of theta per step.
-        estimator: "weights" draws theta for a batch, and estimates prior and likelihood from the draws. "local" draws
-            the outputs of layers for each row (MLPs only), with less noise in the gradient, and needs no draws for the
-            prior where it is Gaussian; for others it draws theta.
+        estimator: "weights" draws theta for a batch, and estimates prior and likelihood from the
+            draws. "local" draws the outputs of layers for each row (MLPs only), with less noise in
+            the gradient, and needs no draws for the prior where it is Gaussian; for others it draws
+            theta.
         learning_rate: Adam's step.
         schedule: of Adam's step, "constant" or "cosine".
         batch_size: rows per step.
         n_epochs: passes over the rows.
-        kl_weight: share of the divergence from the prior that counts. Less than 1 fits a posterior that is narrower
-            than Bayes' rule has it, a common help where that one underfits.
-        early_stopping: with validation rows the epoch whose mean network does best is kept; otherwise the last.
+        kl_weight: share of the divergence from the prior that counts. Less than 1 fits a posterior
+            that is narrower than Bayes' rule has it, a common help where that one underfits.
+        early_stopping: with validation rows the epoch whose mean network does best is kept;
+            otherwise the last.
         start: half-width of the uniform start of mu; None starts it as torch initialises layers.
-        deviation: standard deviation at the start; without it rho is drawn from [-3, -2], deviations of .05 to .13.
+        deviation: standard deviation at the start; without it rho is drawn from [-3, -2],
+            deviations of .05 to .13.
         n_kept: draws of q that make the posterior.
         predict: "draws" averages them; "mean" is the network at mu, as the paper reports it.
     """
@@ -89,7 +94,9 @@ class BBP(Trained):
         if self.start is not None and not self.start >= 0:
             raise InputError(f"start must not be negative; got {self.start}.")
         if self.deviation is not None and not _LEAST < self.deviation < 1e3:
-            raise InputError(f"deviation must be above {_LEAST:g} and below 1000; got {self.deviation}.")
+            raise InputError(
+                f"deviation must be above {_LEAST:g} and below 1000; got {self.deviation}."
+            )
         if not 0 < self.kl_weight <= 1:
             raise InputError(f"kl_weight must be above 0 and at most 1; got {self.kl_weight}.")
         if self.predict not in ("draws", "mean"):
@@ -109,7 +116,12 @@ class BBP(Trained):
     ) -> Fit[EpochRecord]:
         """Train mu and rho, and draw."""
         found, history = self.trained(
-            target, seed=seed, validation=validation, progress=progress, state=state, observers=observers
+            target,
+            seed=seed,
+            validation=validation,
+            progress=progress,
+            state=state,
+            observers=observers,
         )
         return Fit(self.posterior(target, found, seed=seed), history)
 
@@ -162,19 +174,27 @@ class BBP(Trained):
 
     def _start(self, target: BayesianTarget, seed: int) -> Tensor:
         """Mu uniform within the start, the likelihood's own at their prior's centre; rho uniform or of a deviation."""
-        unit = uniform([stream(seed, 0, 0)], 2 * target.dim, like=target.like).to(target.like).reshape(2, -1)
+        unit = (
+            uniform([stream(seed, 0, 0)], 2 * target.dim, like=target.like)
+            .to(target.like)
+            .reshape(2, -1)
+        )
         if self.start is None:
             mu = default_start(target, [stream(seed, 0, 0)])[0]
         else:
             mu = self.start * (2 * unit[0] - 1)
             if target.likelihood.n_extra:
-                mu[target.n_parameters :] = target.likelihood.from_normal(mu.new_zeros(target.likelihood.n_extra))
+                mu[target.n_parameters :] = target.likelihood.from_normal(
+                    mu.new_zeros(target.likelihood.n_extra)
+                )
         rho = unit[1] - 3
         if self.deviation is not None:
             rho = torch.full_like(rho, math.log(math.expm1(self.deviation - _LEAST)))
         return torch.stack([mu, rho])
 
-    def _gradient(self, target: BayesianTarget, parameters: Tensor, batch: Batch, source: Stream) -> Tensor:
+    def _gradient(
+        self, target: BayesianTarget, parameters: Tensor, batch: Batch, source: Stream
+    ) -> Tensor:
         slopes_of = local_slopes if self.estimator == "local" else weight_slopes
         q = moments(parameters)
         share = self.kl_weight * batch.n_rows / len(target.x)  # of the divergence

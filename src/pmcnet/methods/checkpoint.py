@@ -42,4 +42,6 @@ def _metadata(path: str | Path) -> dict[str, str]:
     try:
         return read_metadata(path)
     except (MemoryError, OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again.") from error
+        raise InputError(
+            f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+        ) from error

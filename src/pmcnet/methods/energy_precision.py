@@ -1,8 +1,9 @@
 """What rounding does to the energies of trajectories, and arithmetic in which it does not matter.
 
-Two things are rounded. The energies that a Metropolis test compares decide what is accepted, so their rounding must
-not. Gradients only lead the way: rounded ones are still a function of the point, so trajectories stay reversible, but
-those of 10 bits leave the energy's contour, the farther the more dimensions there are, and are turned down.
+Two things are rounded. The energies that a Metropolis test compares decide what is accepted, so
+their rounding must not. Gradients only lead the way: rounded ones are still a function of the
+point, so trajectories stay reversible, but those of 10 bits leave the energy's contour, the farther
+the more dimensions there are, and are turned down.
 """
 
 import math
@@ -26,14 +27,15 @@ _N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by whose energies gradien
 def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> ais.Path:
     """A path on which rounding does not matter.
 
-    Energies and gradients are each in the cheapest arithmetic that is accurate enough: the network's own, float32 and,
-    for energies, float64. The path's `arithmetic` says which, and what rounding is left.
+    Energies and gradients are each in the cheapest arithmetic that is accurate enough: the
+    network's own, float32 and, for energies, float64. The path's `arithmetic` says which, and what
+    rounding is left.
 
     Args:
         target: the posterior.
         theta: networks (P, D) at which rounding is measured.
-        sigma: standard deviations (D,) that steps are scaled by; without them gradients are not measured but in
-            float32.
+        sigma: standard deviations (D,) that steps are scaled by; without them gradients are not
+            measured but in float32.
     """
     candidates = _cheapest_first(target)
     theta = theta.detach()
@@ -57,10 +59,16 @@ def as_before(target: BayesianTarget, arithmetic: ais.Arithmetic) -> ais.Path:
 def _path(candidates: list[BayesianTarget], arithmetic: ais.Arithmetic) -> ais.Path:
     leading, deciding = arithmetic.leading, arithmetic.deciding
     if leading >= len(candidates) or deciding > len(candidates):
-        raise InputError("these chains were begun with a network of another arithmetic. Go on with that one.")
+        raise InputError(
+            "these chains were begun with a network of another arithmetic. Go on with that one."
+        )
     exact: BayesianTarget | _Doubled | None = None
     if deciding != leading:
-        exact = candidates[deciding] if deciding < len(candidates) else _Doubled(_doubled(candidates[0]))
+        exact = (
+            candidates[deciding]
+            if deciding < len(candidates)
+            else _Doubled(_doubled(candidates[0]))
+        )
     recorded = not isinstance(candidates[0].network, ModuleNetwork)
     return ais.Path(candidates[leading], exact=exact, recorded=recorded, arithmetic=arithmetic)
 
@@ -69,7 +77,9 @@ def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple[int, flo
     """Whose log-likelihood is accurate enough, and the largest difference of two errors: a common one is no matter."""
     truth = _doubled(candidates[0]).log_likelihood(theta[:_N_JUDGED].double())
     for index, candidate in enumerate(candidates):
-        wrong = candidate.log_likelihood(theta)[:_N_JUDGED] - truth  # of all, as sampling will ask for it
+        wrong = (
+            candidate.log_likelihood(theta)[:_N_JUDGED] - truth
+        )  # of all, as sampling will ask for it
         error = float(wrong.max() - wrong.min())
         if error <= MOST_ERROR:
             return index, error
@@ -88,13 +98,20 @@ def _leading(target: BayesianTarget, path: ais.Path, theta: Tensor, sigma: Tenso
     Each step adds an error of its own, so that a few steps tell of many.
     """
     step = 0.5 * gaussian_step(path.dim)
-    noise = rng.standard_normal([rng.stream(0, 0, 0, theta.device)], tuple(theta.shape), like=theta)[0]
+    noise = rng.standard_normal(
+        [rng.stream(0, 0, 0, theta.device)], tuple(theta.shape), like=theta
+    )[0]
     gains = []
-    for each, few in ((path, theta), (ais.Path(_doubled(target), recorded=False), theta[:_N_LED].double())):
+    for each, few in (
+        (path, theta),
+        (ais.Path(_doubled(target), recorded=False), theta[:_N_LED].double()),
+    ):
         points = each.settled(each.start(few))
         kernel = Kernel(each, 1.0, ais.Diagonal(sigma.to(few)[None]))
         steps, none = torch.full_like(few[:, :1], step), theta.new_zeros(len(few))
-        moved, _ = kernel.move(points, steps, _N_STEPS, noise[: len(few)].to(few.dtype, copy=True), none)
+        moved, _ = kernel.move(
+            points, steps, _N_STEPS, noise[: len(few)].to(few.dtype, copy=True), none
+        )
         gains.append(moved.gain[:_N_LED])
     error = float((gains[0] - gains[1]).abs().max()) * math.sqrt(BEST_TIME / step / _N_STEPS)
     return error if error == error else math.inf

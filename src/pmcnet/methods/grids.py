@@ -1,7 +1,7 @@
 """The settings among which each baseline is tuned: six for every method, so that none gets more chances than another.
 
-Each is a choice of the method's own settings and of the prior's scale; a method that knows no prior chooses more of its
-own. The prior's standard deviation is under "prior_std".
+Each is a choice of the method's own settings and of the prior's scale; a method that knows no prior
+chooses more of its own. The prior's standard deviation is under "prior_std".
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,9 @@ def _grid(**settings: tuple[Value, ...]) -> tuple[Choice, ...]:
 
 
 GRIDS: Mapping[str, tuple[Choice, ...]] = {
-    "adam-mle": _grid(early_stopping=(True, False), learning_rate=(1e-3, 3e-3, 1e-2), prior_std=(1.0,)),
+    "adam-mle": _grid(
+        early_stopping=(True, False), learning_rate=(1e-3, 3e-3, 1e-2), prior_std=(1.0,)
+    ),
     "adam-map": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
     "ensemble": _grid(early_stopping=(True, False), learning_rate=(1e-2,), prior_std=_PRIORS),
     "bbp": _grid(early_stopping=(True, False), learning_rate=(3e-3,), prior_std=_PRIORS),

@@ -1,8 +1,8 @@
 """Parallel Hamiltonian chains on a network's posterior, each from a mode of its own.
 
-Modes by Adam; where rows are many, a warm-up on mini-batches (stochastic gradient HMC with falling steps) that carries
-chains from the modes to where the posterior's mass is and learns how long each direction is; then Metropolis-corrected
-trajectories on all rows, `ais.HMCPopulation`.
+Modes by Adam; where rows are many, a warm-up on mini-batches (stochastic gradient HMC with falling
+steps) that carries chains from the modes to where the posterior's mass is and learns how long each
+direction is; then Metropolis-corrected trajectories on all rows, `ais.HMCPopulation`.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,9 @@ class HMCMethod:
 
     def __post_init__(self) -> None:
         if self.n_chains < 2:
-            raise InputError(f"n_chains must be at least 2, so that chains can be compared; got {self.n_chains}.")
+            raise InputError(
+                f"n_chains must be at least 2, so that chains can be compared; got {self.n_chains}."
+            )
 
     def fit(
         self,
@@ -64,13 +66,17 @@ class HMCMethod:
             validation: rows by which starting networks keep their best epoch.
             observers: called with (state, record) after each trajectory.
             progress: told after each epoch of the start and of the warm-up on mini-batches.
-            state: where to go on from, of the chains or of their walk; the history then begins there.
+            state: where to go on from, of the chains or of their walk; the history then begins
+                there.
             training: called after each epoch of the walk on mini-batches with its state.
-            max_seconds: stop after the first trajectory that ends past this time; one of the warm-up is too early.
+            max_seconds: stop after the first trajectory that ends past this time; one of the
+                warm-up is too early.
         """
         if not isinstance(state, ais.ChainState):
             if state is None:
-                theta = self.start(target, self.n_chains, seed=seed, validation=validation, progress=progress)
+                theta = self.start(
+                    target, self.n_chains, seed=seed, validation=validation, progress=progress
+                )
             else:
                 theta = self._walking(state)
             sigma: Tensor | None = None
@@ -95,7 +101,8 @@ class HMCMethod:
         result = sampler.run(path, state, observers=observers, max_seconds=max_seconds)
         if len(result.log_density) == 0:
             raise InputError(
-                f"max_seconds={max_seconds:g} ended the chains after {len(result.history)} trajectories, before their "
+                f"max_seconds={max_seconds:g} ended the chains after {len(result.history)} "
+                "trajectories, before their "
                 "first draw. Give more, or a shorter warm-up."
             )
         return Fit(ChainPosterior.of(target, result, path.arithmetic.error), result.history)
@@ -104,8 +111,11 @@ class HMCMethod:
         """Where chains are on their walk (P, D)."""
         if state.stage != "walk" or "theta" not in state.tensors:
             raise InputError(
-                f"chains cannot go on from a state of a {state.stage}. Give one of their own, or of their walk."
+                f"chains cannot go on from a state of a {state.stage}. Give one of their own, or "
+                "of their walk."
             )
         if self.walk is None:
-            raise InputError("chains without a walk on mini-batches cannot go on from a state of one.")
+            raise InputError(
+                "chains without a walk on mini-batches cannot go on from a state of one."
+            )
         return state.tensors["theta"]

@@ -1,9 +1,11 @@
 """The local reparametrisation (Kingma, Salimans and Welling, 2015): outputs of layers are drawn in place of weights.
 
-Under q(theta) = N(mu, s^2) with independent coordinates a layer returns for a row a, independently over its units,
+Under q(theta) = N(mu, s^2) with independent coordinates a layer returns for a row a, independently
+over its units,
     W a + b ~ N(mu_W a + mu_b, s_W^2 a^2 + s_b^2),
-so that one normal number for each row and unit replaces one for each weight. Every row has noise of its own, and the
-errors of a batch average out instead of adding up. Against a Gaussian prior nothing else is random:
+so that one normal number for each row and unit replaces one for each weight. Every row has noise of
+its own, and the errors of a batch average out instead of adding up. Against a Gaussian prior
+nothing else is random:
     KL(q || p) = sum_i log(sigma / s_i) + (s_i^2 + mu_i^2) / (2 sigma^2) - 1/2.
 """
 
@@ -20,7 +22,9 @@ from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
 
-def local_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream, share: float) -> Tensor:
+def local_slopes(
+    target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream, share: float
+) -> Tensor:
     """Slopes of E_q log p(y | theta) + share E_q log p(theta) by mean and standard deviation of q: (2, D).
 
     Args:
@@ -33,12 +37,15 @@ def local_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, 
     """
     if not isinstance(target.network, MLP):
         raise InputError(
-            'estimator "local" draws the outputs of fully connected layers, so it needs an MLP; got a '
+            'estimator "local" draws the outputs of fully connected layers, so it needs an MLP; '
+            "got a "
             f'{type(target.network).__name__}. Use estimator "weights".'
         )
     with torch.enable_grad():
         means, variances = _pieces(target, q[0]), _pieces(target, q[1].square())
-        output = drawn_outputs(target.network, means, variances, batch.x, n_draws, source)  # (S, B, C)
+        output = drawn_outputs(
+            target.network, means, variances, batch.x, n_draws, source
+        )  # (S, B, C)
         noise = standard_normal([source], (n_draws, target.likelihood.n_extra), like=q)[0]
         extra = means[-1] + variances[-1].sqrt() * noise  # (S, E)
         log_prob = target.likelihood.log_prob(output, batch.y, extra)  # (S, B)
@@ -52,7 +59,12 @@ def local_slopes(target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, 
 
 
 def drawn_outputs(
-    network: MLP, means: Sequence[Tensor], variances: Sequence[Tensor], x: Tensor, n_draws: int, source: Stream
+    network: MLP,
+    means: Sequence[Tensor],
+    variances: Sequence[Tensor],
+    x: Tensor,
+    n_draws: int,
+    source: Stream,
 ) -> Tensor:
     """Outputs (S, N, C) of networks whose weights are Gaussian, drawn anew for each row and layer.
 
@@ -77,13 +89,18 @@ def drawn_outputs(
 def _pieces(target: BayesianTarget, vector: Tensor) -> list[Tensor]:
     """The network's tensors, and last the likelihood's parameters, each to be differentiated by on its own."""
     weights, extra = target.parts(vector.detach())
-    return [piece.requires_grad_() for piece in (*target.network.layout.unflatten(weights).values(), extra)]
+    return [
+        piece.requires_grad_()
+        for piece in (*target.network.layout.unflatten(weights).values(), extra)
+    ]
 
 
 def _prior_slopes(target: BayesianTarget, q: Tensor, n_draws: int, source: Stream) -> Tensor:
     """Slopes of E_q log p(weights): (2, n_parameters), in closed form for Gaussian priors, from draws for others."""
     if isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
-        return target.prior.score(q, target.network.layout)  # linear, so E score = score(mu), E [score eps] = score(s)
+        return target.prior.score(
+            q, target.network.layout
+        )  # linear, so E score = score(mu), E [score eps] = score(s)
     eps = standard_normal([source], (n_draws, q.shape[1]), like=q)[0]
     score = target.prior.score(q[0] + q[1] * eps, target.network.layout)  # (S, n_parameters)
     return torch.stack([score.mean(0), (score * eps).mean(0)])

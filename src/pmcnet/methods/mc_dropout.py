@@ -1,9 +1,10 @@
 """MC dropout (Gal and Ghahramani, 2016): a network trained with dropout, and predictions with dropout left on.
 
-Dropping a unit is dropping its column of the next layer's weights: W diag(z / (1 - p)), z ~ Bernoulli(1 - p). A
-stochastic pass is therefore a network with such weights, and S passes are S parameter vectors, which predict like any
-other posterior's. Units are the inputs of every weight tensor but the first (for convolutions: channels), with
-`on_inputs` of the first as well. In training an MLP has a mask for each row, any other network one for each batch.
+Dropping a unit is dropping its column of the next layer's weights: W diag(z / (1 - p)), z ~
+Bernoulli(1 - p). A stochastic pass is therefore a network with such weights, and S passes are S
+parameter vectors, which predict like any other posterior's. Units are the inputs of every weight
+tensor but the first (for convolutions: channels), with `on_inputs` of the first as well. In
+training an MLP has a mask for each row, any other network one for each batch.
 """
 
 from collections.abc import Iterable
@@ -20,12 +21,22 @@ from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit
 from pmcnet.methods.training.adam import default_start
-from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch, averages, batches, check_rate
+from pmcnet.methods.training.loop import (
+    EpochRecord,
+    Progress,
+    Rows,
+    Trained,
+    Watch,
+    averages,
+    batches,
+    check_rate,
+)
 from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, many_uniform, stream
 
 REASON = (
-    "passes of a network with dropout: their spread follows from the dropout rate that was set, and does not shrink as "
+    "passes of a network with dropout: their spread follows from the dropout rate that was set, "
+    "and does not shrink as "
     "data come in. Use the annealed method for a posterior."
 )
 _MASK_STEP = 1 << 40
@@ -41,7 +52,8 @@ class MCDropout(Trained):
         objective: "map" has weight decay from the prior, "mle" none.
         learning_rate: Adam's step.
         batch_size: rows per step.
-        n_epochs: passes over the rows; with validation rows the epoch whose network without dropout does best is kept.
+        n_epochs: passes over the rows; with validation rows the epoch whose network without dropout
+            does best is kept.
         n_passes: S.
     """
 
@@ -105,17 +117,23 @@ class MCDropout(Trained):
         """0 or 1 / (1 - p) for each unit (n, n_units)."""
         return (many_uniform(source, (n, n_units), like) >= self.rate).to(like) / (1 - self.rate)
 
-    def _gradient(self, target: BayesianTarget, theta: Tensor, batch: Batch, source: Stream) -> Tensor:
+    def _gradient(
+        self, target: BayesianTarget, theta: Tensor, batch: Batch, source: Stream
+    ) -> Tensor:
         if isinstance(target.network, MLP):
             score = self._mlp_score(target, target.network, theta, batch, source)
         else:
             mask = self.masks(target, 1, source)
             score = mask * target.batch_likelihood_and_score(theta * mask, batch).score
         if self.objective == "map":
-            score = torch.add(score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x))
+            score = torch.add(
+                score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x)
+            )
         return -score
 
-    def _mlp_score(self, target: BayesianTarget, network: MLP, theta: Tensor, batch: Batch, source: Stream) -> Tensor:
+    def _mlp_score(
+        self, target: BayesianTarget, network: MLP, theta: Tensor, batch: Batch, source: Stream
+    ) -> Tensor:
         """The score of a batch with a mask for each row: (1, D)."""
         hidden, activation = batch.x, ACTIVATIONS[network.activation][0]
         with torch.enable_grad():

@@ -28,9 +28,9 @@ class PMCMethod:
         sigma: standard deviation of the first proposals.
         start: where their means begin.
         keep: whose draws form the posterior; the paper's J = MK draws are those of the "last" step.
-        weights: "exact", or "equal" to count every draw once. Where one draw has all the weight, as in most deep
-            networks, exact weights make a single network; equal ones a population of good modes, which is no
-            posterior either and says so.
+        weights: "exact", or "equal" to count every draw once. Where one draw has all the weight, as
+            in most deep networks, exact weights make a single network; equal ones a population of
+            good modes, which is no posterior either and says so.
     """
 
     algorithm: ais.PMC = ais.pmcnet
@@ -43,7 +43,9 @@ class PMCMethod:
 
     def __post_init__(self) -> None:
         if self.weights not in get_args(Weights):
-            raise InputError(f"weights must be one of {', '.join(get_args(Weights))}; got {self.weights!r}.")
+            raise InputError(
+                f"weights must be one of {', '.join(get_args(Weights))}; got {self.weights!r}."
+            )
 
     def fit(
         self,
@@ -68,11 +70,28 @@ class PMCMethod:
             comm: shares the proposals between processes.
         """
         if state is None:
-            loc = self.start(target, self.n_proposals, seed=seed, validation=validation, progress=progress, comm=comm)
+            loc = self.start(
+                target,
+                self.n_proposals,
+                seed=seed,
+                validation=validation,
+                progress=progress,
+                comm=comm,
+            )
             state = self.algorithm.init(loc, sigma=self.sigma, seed=seed)
         n_left = self.n_steps - state.step
-        result = ais.run(self.algorithm, target, state, n_steps=n_left, keep=self.keep, observers=observers, comm=comm)
-        posterior = ParticlePosterior(target.network, target.likelihood, result.samples, target.memory)
+        result = ais.run(
+            self.algorithm,
+            target,
+            state,
+            n_steps=n_left,
+            keep=self.keep,
+            observers=observers,
+            comm=comm,
+        )
+        posterior = ParticlePosterior(
+            target.network, target.likelihood, result.samples, target.memory
+        )
         if self.weights == "equal":
             posterior = posterior.equally_weighted()
         refuse_diverged(target, posterior.theta[posterior.samples.weight.flatten() > 0], REMEDY)

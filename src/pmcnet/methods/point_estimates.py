@@ -14,7 +14,8 @@ from pmcnet.rng import stream
 
 ONE = "one trained network is a point, not a posterior: it says nothing of what it does not know."
 MANY = (
-    "an ensemble of trained networks is not a posterior: their spread is that of optima, not of what the data allow. "
+    "an ensemble of trained networks is not a posterior: their spread is that of optima, not of "
+    "what the data allow. "
     "Use the annealed method for a posterior."
 )
 
@@ -29,8 +30,10 @@ class AdamMethod(Trained):
         learning_rate: Adam's step.
         batch_size: rows per step.
         n_epochs: passes over the rows.
-        schedule: "constant", or "cosine": the step rises over the first twentieth and then falls to zero.
-        weight_decay: share of every parameter, times the step, that is taken off at each step (AdamW).
+        schedule: "constant", or "cosine": the step rises over the first twentieth and then falls to
+            zero.
+        weight_decay: share of every parameter, times the step, that is taken off at each step
+            (AdamW).
         early_stopping: with validation rows each network keeps its best epoch; otherwise its last.
     """
 
@@ -77,7 +80,13 @@ class AdamMethod(Trained):
         start = default_start(target, [stream(seed, 0, block) for block in range(self.n_members)])
         held_out = validation if self.early_stopping else None
         found = self._adam().minimise(
-            target, start, seed=seed, validation=held_out, progress=progress, state=state, observers=observers
+            target,
+            start,
+            seed=seed,
+            validation=held_out,
+            progress=progress,
+            state=state,
+            observers=observers,
         )
         reason = ONE if self.n_members == 1 else MANY
         return Fit(Population.of(target, found.theta, reason), found.history)

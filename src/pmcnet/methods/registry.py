@@ -88,7 +88,9 @@ class PMCOptions:
 
     def method(self, name: str) -> PMCMethod:
         """The variant of that name with these settings."""
-        adam = Adam(n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate)
+        adam = Adam(
+            n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate
+        )
         return PMCMethod(
             algorithm=replace(ais.VARIANTS[name], n_draws=self.n_draws),
             n_proposals=self.n_proposals,
@@ -104,8 +106,8 @@ class PMCOptions:
 class HMCOptions:
     """Settings of "hmc"; see `HMCMethod`, `ais.HMCPopulation`, `Adam` and `SGHMC`.
 
-    `n_epochs`, `batch_size` and `learning_rate` are of the starting networks, `walk_epochs` and `walk_step` of the
-    warm-up on mini-batches, which 0 epochs leave out.
+    `n_epochs`, `batch_size` and `learning_rate` are of the starting networks, `walk_epochs` and
+    `walk_step` of the warm-up on mini-batches, which 0 epochs leave out.
     """
 
     n_chains: int = 16
@@ -122,22 +124,35 @@ class HMCOptions:
     def shorter(self) -> "HMCOptions":
         """For a search, in which fits are compared: a quarter of the warm-up, and few draws.
 
-        Networks to start from are trained as long: with a quarter of the epochs, or the same networks for all, wide
-        priors looked too good (four splits of the diabetes data).
+        Networks to start from are trained as long: with a quarter of the epochs, or the same
+        networks for all, wide priors looked too good (four splits of the diabetes data).
         """
-        return replace(self, n_warmup=max(1, self.n_warmup // 4), n_draws=min(_SEARCH_DRAWS, self.n_draws))
+        return replace(
+            self, n_warmup=max(1, self.n_warmup // 4), n_draws=min(_SEARCH_DRAWS, self.n_draws)
+        )
 
     def method(self, name: str) -> HMCMethod:
         """The method with these settings."""
         adam = Adam(
-            objective="map", n_epochs=self.n_epochs, batch_size=self.batch_size, learning_rate=self.learning_rate
+            objective="map",
+            n_epochs=self.n_epochs,
+            batch_size=self.batch_size,
+            learning_rate=self.learning_rate,
         )
-        walk = SGHMC.from_modes(step=self.walk_step, batch_size=10 * self.batch_size, n_epochs=max(1, self.walk_epochs))
+        walk = SGHMC.from_modes(
+            step=self.walk_step, batch_size=10 * self.batch_size, n_epochs=max(1, self.walk_epochs)
+        )
         sampler = ais.HMCPopulation(
-            n_warmup=self.n_warmup, n_draws=self.n_draws, thin=self.thin, max_leapfrog=self.max_leapfrog
+            n_warmup=self.n_warmup,
+            n_draws=self.n_draws,
+            thin=self.thin,
+            max_leapfrog=self.max_leapfrog,
         )
         return HMCMethod(
-            n_chains=self.n_chains, sampler=sampler, start=Restarts(adam), walk=walk if self.walk_epochs else None
+            n_chains=self.n_chains,
+            sampler=sampler,
+            start=Restarts(adam),
+            walk=walk if self.walk_epochs else None,
         )
 
 
@@ -164,7 +179,9 @@ _MANY_ROWS = 5000  # from which chains of "hmc" first walk on mini-batches
 def check_name(name: str) -> str:
     """The name, or an error that lists the names there are."""
     if name not in NAMES and name not in EXTRAS:
-        raise InputError(f"method must be one of auto, {', '.join((*NAMES, *EXTRAS))}; got {name!r}.")
+        raise InputError(
+            f"method must be one of auto, {', '.join((*NAMES, *EXTRAS))}; got {name!r}."
+        )
     return name
 
 
@@ -176,8 +193,8 @@ def names_at_hand() -> list[str]:
 def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
     """The settings of a method: the defaults for that many training rows, with what was given in their place.
 
-    Adam's batches grow with the rows, from 10 to 200, and its epochs shrink, so that a start takes a bounded number
-    of steps. A method whose library is missing is refused.
+    Adam's batches grow with the rows, from 10 to 200, and its epochs shrink, so that a start takes
+    a bounded number of steps. A method whose library is missing is refused.
 
     Args:
         name: of the method.
@@ -189,7 +206,11 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Options:
     if name == "hmc":
         batch_size = _adam_batch(n_rows)
         n_walked = 20 if n_rows >= _MANY_ROWS else 0
-        sized = HMCOptions(batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=200), walk_epochs=n_walked)
+        sized = HMCOptions(
+            batch_size=batch_size,
+            n_epochs=_epochs(batch_size, n_rows, most=200),
+            walk_epochs=n_walked,
+        )
         return _with(sized, name, given)
     if name in EXTRAS:
         require(name)
@@ -206,10 +227,14 @@ def _sized(method: Baseline, n_rows: int) -> Baseline:
     """Epochs so that training takes about 10 000 steps, at least 20 epochs, whatever the number of rows."""
     if isinstance(method, SAE):
         n_first, n_next = (steps * method.batch_size // max(1, n_rows) for steps in (3000, 150))
-        return replace(method, n_epochs=min(max(20, n_first), 1500), n_next_epochs=min(max(2, n_next), 75))
+        return replace(
+            method, n_epochs=min(max(20, n_first), 1500), n_next_epochs=min(max(2, n_next), 75)
+        )
     if isinstance(method, AdamMethod):
         batch_size = _adam_batch(n_rows)
-        return replace(method, batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=500))
+        return replace(
+            method, batch_size=batch_size, n_epochs=_epochs(batch_size, n_rows, most=500)
+        )
     # chains must also travel: on few rows they make all of the 10 000 steps
     most = 10_000 if isinstance(method, SGLD | SGHMC) else 2000
     return replace(method, n_epochs=_epochs(method.batch_size, n_rows, most=most))
@@ -228,12 +253,16 @@ def _with(default: Options, name: str, given: Mapping[str, Value]) -> Options:
     allowed = [field.name for field in fields(default)]
     unknown = sorted(set(given) - set(allowed))
     if unknown:
-        raise InputError(f"{name} has no setting {', '.join(unknown)}; it has {', '.join(allowed)}.")
+        raise InputError(
+            f"{name} has no setting {', '.join(unknown)}; it has {', '.join(allowed)}."
+        )
     kinds = get_type_hints(type(default))
     for key, value in given.items():
         if value is not None and value != UNSET:
             _check_option(key, value, kinds[key])
-    changed: dict[str, Any] = {key: None if value == UNSET else value for key, value in given.items()}
+    changed: dict[str, Any] = {
+        key: None if value == UNSET else value for key, value in given.items()
+    }
     return replace(default, **changed)
 
 

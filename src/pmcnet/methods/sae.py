@@ -1,9 +1,10 @@
 """Sequential anchored ensembles (Delaunoy and Louppe, 2021).
 
-A member minimises -sum_n log p(y_n | theta) + |theta - a|^2 / (2 tau^2) with its anchor a from the prior. Along a chain
-the anchor makes a guided walk that leaves the prior invariant, and each member starts from the one before and trains a
-few epochs. Per coordinate, with direction d = +-1: propose a + d |N(0, step^2)| in units of tau; accept with
-probability min(1, p(a') / p(a)), else keep a and turn d.
+A member minimises -sum_n log p(y_n | theta) + |theta - a|^2 / (2 tau^2) with its anchor a from the
+prior. Along a chain the anchor makes a guided walk that leaves the prior invariant, and each member
+starts from the one before and trains a few epochs. Per coordinate, with direction d = +-1: propose
+a + d |N(0, step^2)| in units of tau; accept with probability min(1, p(a') / p(a)), else keep a and
+turn d.
 """
 
 import math
@@ -34,7 +35,8 @@ from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
-    "an anchored ensemble is the posterior of linear networks only, and nothing here measures how far it is from that "
+    "an anchored ensemble is the posterior of linear networks only, and nothing here measures how "
+    "far it is from that "
     "of others. Use the annealed method for a posterior."
 )
 _WALK_STEP, _TARGET_STEP = 1 << 40, 1 << 41
@@ -57,12 +59,13 @@ class SAE(Trained):
         n_members: networks of each chain.
         n_epochs: of the first member.
         n_next_epochs: of each later one.
-        learning_rate: Adam's step at the beginning of the first member; it falls by a cosine to a two-hundredth.
+        learning_rate: Adam's step at the beginning of the first member; it falls by a cosine to a
+            two-hundredth.
         next_learning_rate: the same for each later member, falling to a twentieth.
         step: of the anchors' walk, in standard deviations of the prior.
         batch_size: rows per step.
-        noisy_targets: for a Gaussian likelihood, whether each member sees targets with the likelihood's noise added,
-            which makes the ensemble exact for linear networks.
+        noisy_targets: for a Gaussian likelihood, whether each member sees targets with the
+            likelihood's noise added, which makes the ensemble exact for linear networks.
         independent: draw each member's anchor anew instead of walking.
     """
 
@@ -80,8 +83,13 @@ class SAE(Trained):
     needs_validation: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if min(self.n_chains, self.n_members, self.n_epochs, self.n_next_epochs, self.batch_size) < 1:
-            raise InputError("n_chains, n_members, n_epochs, n_next_epochs and batch_size must be at least 1.")
+        if (
+            min(self.n_chains, self.n_members, self.n_epochs, self.n_next_epochs, self.batch_size)
+            < 1
+        ):
+            raise InputError(
+                "n_chains, n_members, n_epochs, n_next_epochs and batch_size must be at least 1."
+            )
         for name in ("learning_rate", "next_learning_rate", "step"):
             check_rate(name, getattr(self, name))
 
@@ -100,23 +108,33 @@ class SAE(Trained):
             raise InputError("noisy_targets needs a Gaussian likelihood with a given noise.")
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
             raise InputError(f"anchors walk under a Gaussian prior; got {target.prior}.")
-        theta = default_start(target, [stream(seed, 0, chain) for chain in range(self.n_chains)]).requires_grad_()
+        theta = default_start(
+            target, [stream(seed, 0, chain) for chain in range(self.n_chains)]
+        ).requires_grad_()
         sources = [stream(seed, _WALK_STEP, chain) for chain in range(self.n_chains)]
         anchor = target.sample_prior(sources, 1)[:, 0]  # (C, D)
-        direction = torch.where(uniform(sources, target.dim, like=anchor) < 0.5, -1.0, 1.0).to(anchor)
+        direction = torch.where(uniform(sources, target.dim, like=anchor) < 0.5, -1.0, 1.0).to(
+            anchor
+        )
         members = theta.detach().new_empty(self.n_members, *theta.shape)  # (S, C, D)
         n_epochs = self.n_epochs + (self.n_members - 1) * self.n_next_epochs
         watch = Watch(target, validation, n_epochs, progress, seed, state, observers)
         optimiser = torch.optim.Adam([theta])
         n_done = self._place(watch.first).member  # finished members
         walk = {"anchor": anchor, "direction": direction}
-        watch.restore({"theta": theta, **averages(optimiser, theta), **walk, "members": members[:n_done]}, theta)
+        watch.restore(
+            {"theta": theta, **averages(optimiser, theta), **walk, "members": members[:n_done]},
+            theta,
+        )
         for epoch in range(watch.first, n_epochs):
             place = self._place(epoch)
             if place.epoch == 0:
                 optimiser = torch.optim.Adam([theta])
                 if place.member:
-                    chains = [stream(seed, _WALK_STEP + place.member, chain) for chain in range(self.n_chains)]
+                    chains = [
+                        stream(seed, _WALK_STEP + place.member, chain)
+                        for chain in range(self.n_chains)
+                    ]
                     anchor, direction = self._walked(target, anchor, direction, chains)
             self._train(target, theta, anchor, optimiser, seed, epoch, place)
             if place.epoch == place.n_epochs - 1:
@@ -125,7 +143,9 @@ class SAE(Trained):
             if validation is not None:
                 watch.judge(theta)
             walk = {"anchor": anchor, "direction": direction}
-            watch.done({"theta": theta, **averages(optimiser, theta), **walk, "members": members[:n_done]})
+            watch.done(
+                {"theta": theta, **averages(optimiser, theta), **walk, "members": members[:n_done]}
+            )
         draws = members.transpose(0, 1).flatten(0, 1)  # (C * members, D)
         return Fit(Population.of(target, draws, REASON), tuple(watch.history))
 
@@ -160,7 +180,12 @@ class SAE(Trained):
             done += 1
 
     def _gradient(
-        self, target: BayesianTarget, theta: Tensor, anchor: Tensor, batch: Batch, noise: Tensor | None
+        self,
+        target: BayesianTarget,
+        theta: Tensor,
+        anchor: Tensor,
+        batch: Batch,
+        noise: Tensor | None,
     ) -> Tensor:
         """Of the anchored loss of a batch: log p(theta - a) is the prior's density around the anchor."""
         share = batch.n_rows / len(target.x)
@@ -170,7 +195,9 @@ class SAE(Trained):
             score = score + self._noise_score(target, theta, batch, noise[:, batch.positions])
         return -torch.add(score, prior, alpha=share)
 
-    def _noise_score(self, target: BayesianTarget, theta: Tensor, batch: Batch, noise: Tensor) -> Tensor:
+    def _noise_score(
+        self, target: BayesianTarget, theta: Tensor, batch: Batch, noise: Tensor
+    ) -> Tensor:
         """What noise in the targets adds to a Gaussian score: sum_n noise_n d output_n / d theta / sigma^2."""
         likelihood = target.likelihood
         assert isinstance(likelihood, Gaussian)
@@ -185,7 +212,9 @@ class SAE(Trained):
             return None
         assert isinstance(target.likelihood, Gaussian)
         sources = [stream(seed, _TARGET_STEP + member, chain) for chain in range(self.n_chains)]
-        return target.likelihood.sigma * standard_normal(sources, (len(target.x),), like=target.like)
+        return target.likelihood.sigma * standard_normal(
+            sources, (len(target.x),), like=target.like
+        )
 
     def _walked(
         self, target: BayesianTarget, anchor: Tensor, direction: Tensor, sources: Sequence[Stream]
@@ -198,7 +227,10 @@ class SAE(Trained):
         centre = prior_centre(target)
         unit = (anchor - centre) / scale
         proposed = unit + direction * size
-        accept = uniform(sources, target.dim, like=anchor).log() < 0.5 * (unit.square() - proposed.square()).double()
+        accept = (
+            uniform(sources, target.dim, like=anchor).log()
+            < 0.5 * (unit.square() - proposed.square()).double()
+        )
         moved = torch.where(accept, proposed, unit)
         return centre + scale * moved, torch.where(accept, direction, -direction)
 
@@ -215,5 +247,7 @@ def prior_centre(target: BayesianTarget) -> Tensor:
     """0 for the network's parameters, the prior's mean for the likelihood's own (D,)."""
     centre = target.like.new_zeros(target.dim)
     if target.likelihood.n_extra:
-        centre[target.n_parameters :] = target.likelihood.from_normal(centre.new_zeros(target.likelihood.n_extra))
+        centre[target.n_parameters :] = target.likelihood.from_normal(
+            centre.new_zeros(target.likelihood.n_extra)
+        )
     return centre

@@ -17,7 +17,15 @@ from pmcnet.metrics.classification import (
     specificity,
 )
 from pmcnet.metrics.ranking import auc, auc_weighted, roc
-from pmcnet.metrics.regression import coverage, crps, interval, log_predictive_density, mse, quantiles, rmse
+from pmcnet.metrics.regression import (
+    coverage,
+    crps,
+    interval,
+    log_predictive_density,
+    mse,
+    quantiles,
+    rmse,
+)
 from pmcnet.metrics.summary import (
     Summary,
     binary_metrics,

@@ -9,25 +9,32 @@ from pmcnet.errors import InputError
 def check_classes(probability: Tensor, label: Tensor) -> None:
     """Raise unless probability is (..., N, C) with C >= 2, not negative, and label is (N,) int64 in [0, C).
 
-    Not-a-number is refused too: argmax and sorting would take it for the largest value without a word.
+    Not-a-number is refused too: argmax and sorting would take it for the largest value without a
+    word.
     """
     if probability.ndim < 2 or probability.shape[-1] < 2 or probability.shape[-2] < 1:
         raise InputError(
-            f"probability must be (..., N, C) with N >= 1 rows and C >= 2 classes; got {tuple(probability.shape)}. "
+            "probability must be (..., N, C) with N >= 1 rows and C >= 2 classes; got "
+            f"{tuple(probability.shape)}. "
             "For a binary p use torch.stack([p, 1 - p], -1)."
         )
     n_rows, n_classes = probability.shape[-2:]
     if label.shape != (n_rows,) or label.dtype != torch.int64:
         raise InputError(
-            f"label must be ({n_rows},) int64, one per row of probability; got {tuple(label.shape)} {label.dtype}. "
+            f"label must be ({n_rows},) int64, one per row of probability; got "
+            f"{tuple(label.shape)} {label.dtype}. "
             "Use class indices: label.long().flatten()."
         )
     low, high = int(label.min()), int(label.max())
     if low < 0 or high >= n_classes:
-        raise InputError(f"label must lie in 0 to {n_classes - 1}; got {low} to {high}. Number the classes from 0.")
+        raise InputError(
+            f"label must lie in 0 to {n_classes - 1}; got {low} to {high}. Number the classes from "
+            "0."
+        )
     if not bool((probability >= 0).all()):
         raise InputError(
-            "probability has negative or not-a-number entries. Use softmax(-1) on logits; leave out diverged draws."
+            "probability has negative or not-a-number entries. Use softmax(-1) on logits; leave "
+            "out diverged draws."
         )
 
 

@@ -1,7 +1,7 @@
 """How well class probabilities order the rows: area under the ROC curve, and the curve.
 
-Every function takes `probability` (..., N, C), C >= 2, and `label` (N,) int64; the score of a row is its column
-`positive`, and the other classes together are the negative ones.
+Every function takes `probability` (..., N, C), C >= 2, and `label` (N,) int64; the score of a row
+is its column `positive`, and the other classes together are the negative ones.
 """
 
 import torch
@@ -17,7 +17,8 @@ ROUNDING = 1e-6
 def auc(probability: Tensor, label: Tensor, *, positive: int = 0) -> Tensor:
     """P(s+ > s-) + P(s+ = s-) / 2 for a positive and a negative row drawn at random; (...).
 
-    Counted exactly from ranks in O(N log N): for each positive score the negatives below it and those not above it.
+    Counted exactly from ranks in O(N log N): for each positive score the negatives below it and
+    those not above it.
     """
     positives, negatives = _scores(probability, label, positive)  # (..., P), (..., Q) ascending
     below = torch.searchsorted(negatives, positives)
@@ -32,18 +33,23 @@ def auc_weighted(probability: Tensor, label: Tensor) -> Tensor:
     A class absent from the labels has frequency 0 and is skipped.
     """
     check_classes(probability, label)
-    share = label.bincount().to(probability.dtype) / label.numel()  # (C,) or fewer, up to the last class present
+    share = (
+        label.bincount().to(probability.dtype) / label.numel()
+    )  # (C,) or fewer, up to the last class present
     present = share.nonzero()[:, 0].tolist()
-    areas = torch.stack([auc(probability, label, positive=c) for c in present], -1)  # (..., classes present)
+    areas = torch.stack(
+        [auc(probability, label, positive=c) for c in present], -1
+    )  # (..., classes present)
     return (areas * share[present]).sum(-1)
 
 
 def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) -> Tensor:
     """True-positive rate at the false-positive rates `grid`.
 
-    The curve is the step function TPR(f) = max {TPR(t) : FPR(t) <= f} over thresholds t, "positive where s > t":
-    what can be had without exceeding f, continuous from the right, TPR(1) = 1. Scores tied across the classes are
-    not split, so under such ties the area below the steps is less than `auc`.
+    The curve is the step function TPR(f) = max {TPR(t) : FPR(t) <= f} over thresholds t, "positive
+    where s > t": what can be had without exceeding f, continuous from the right, TPR(1) = 1. Scores
+    tied across the classes are not split, so under such ties the area below the steps is less than
+    `auc`.
 
     Args:
         probability: (..., N, C).
@@ -56,11 +62,14 @@ def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) 
     """
     if grid.ndim != 1 or not bool(((grid >= 0) & (grid <= 1)).all()):
         raise InputError(
-            f"grid must be (G,) rates from 0 to 1; got shape {tuple(grid.shape)}. Use torch.linspace(0, 1, 101)."
+            f"grid must be (G,) rates from 0 to 1; got shape {tuple(grid.shape)}. Use "
+            "torch.linspace(0, 1, 101)."
         )
     positives, negatives = _scores(probability, label, positive)  # (..., P), (..., Q) ascending
     n_positive, n_negative = positives.shape[-1], negatives.shape[-1]
-    allowed = ((grid.double() + ROUNDING) * n_negative).long().clamp(max=n_negative)  # (G,) false positives
+    allowed = (
+        ((grid.double() + ROUNDING) * n_negative).long().clamp(max=n_negative)
+    )  # (G,) false positives
     floor = torch.full_like(negatives[..., :1], -torch.inf)
     thresholds = torch.cat([negatives.flip(-1), floor], -1)[..., allowed].contiguous()  # (..., G)
     missed = torch.searchsorted(positives, thresholds, right=True)  # (..., G)
@@ -75,8 +84,11 @@ def _scores(probability: Tensor, label: Tensor, positive: int) -> tuple[Tensor, 
     n_positive = int(truth.sum())
     if n_positive in (0, label.numel()):
         raise InputError(
-            f"ranking needs rows of class {positive} and rows of another class; got {n_positive} of class {positive} "
+            f"ranking needs rows of class {positive} and rows of another class; got {n_positive} "
+            f"of class {positive} "
             f"among {label.numel()}. Use a larger or stratified split."
         )
     score = probability[..., positive]  # (..., N)
-    return score[..., truth].sort(-1).values.contiguous(), score[..., ~truth].sort(-1).values.contiguous()
+    return score[..., truth].sort(-1).values.contiguous(), score[..., ~truth].sort(
+        -1
+    ).values.contiguous()

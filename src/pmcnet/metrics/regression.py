@@ -1,8 +1,9 @@
 """How good predictions of numbers are: errors of a mean, and scores of a predictive distribution.
 
-`mse` and `rmse` take draws of the predictive mean (..., N). The others take S draws from the predictive distribution
-of each row, (S, N), that stand for the weighted empirical distribution F(x) = sum_s w_s 1[x_s <= x]; without weights
-every draw counts 1 / S. Cumulated weights are float64, results have the dtype of the draws.
+`mse` and `rmse` take draws of the predictive mean (..., N). The others take S draws from the
+predictive distribution of each row, (S, N), that stand for the weighted empirical distribution F(x)
+= sum_s w_s 1[x_s <= x]; without weights every draw counts 1 / S. Cumulated weights are float64,
+results have the dtype of the draws.
 """
 
 import math
@@ -38,10 +39,13 @@ def rmse(mean: Tensor, y: Tensor) -> Tensor:
     return mse(mean, y).sqrt()
 
 
-def quantiles(samples: Tensor, probabilities: Tensor | Sequence[float], weight: Tensor | None = None) -> Tensor:
+def quantiles(
+    samples: Tensor, probabilities: Tensor | Sequence[float], weight: Tensor | None = None
+) -> Tensor:
     """The smallest draw x with F(x) >= p, row by row.
 
-    Always one of the draws and never one of zero weight; p = 0 gives the smallest, p = 1 the largest.
+    Always one of the draws and never one of zero weight; p = 0 gives the smallest, p = 1 the
+    largest.
 
     Args:
         samples: (S, N), draws of the predictive distribution.
@@ -53,7 +57,9 @@ def quantiles(samples: Tensor, probabilities: Tensor | Sequence[float], weight: 
     """
     levels = torch.as_tensor(probabilities, dtype=torch.float64, device=samples.device)  # (Q,)
     if levels.ndim != 1 or not bool(((levels >= 0) & (levels <= 1)).all()):
-        raise InputError(f"probabilities must be (Q,) from 0 to 1; got {probabilities}. Use [p] for one.")
+        raise InputError(
+            f"probabilities must be (Q,) from 0 to 1; got {probabilities}. Use [p] for one."
+        )
     ordered, cdf = _distribution(samples, weight)  # (N, S)
     # a target above 0 and at most 1 is first reached at a draw that has weight
     target = (levels - ROUNDING).clamp(min=torch.finfo(torch.float64).tiny)
@@ -80,8 +86,8 @@ def coverage(interval: Tensor, y: Tensor) -> Tensor:
 def crps(samples: Tensor, y: Tensor, weight: Tensor | None = None) -> Tensor:
     """Continuous ranked probability score, exact for the weighted draws, averaged over rows.
 
-    CRPS(F, y) = int (F(x) - 1[y <= x])^2 dx = E|X - y| - E|X - X'| / 2, and with the draws in ascending order
-    E|X - X'| / 2 = sum_k F_k (1 - F_k) (x_(k+1) - x_k), so O(S log S) per row.
+    CRPS(F, y) = int (F(x) - 1[y <= x])^2 dx = E|X - y| - E|X - X'| / 2, and with the draws in
+    ascending order E|X - X'| / 2 = sum_k F_k (1 - F_k) (x_(k+1) - x_k), so O(S log S) per row.
 
     Args:
         samples: (S, N), draws of the predictive distribution.
@@ -134,7 +140,8 @@ def _check_rows(prediction: Tensor, y: Tensor, name: str) -> None:
     """Raise unless the last axis of prediction is that of y, which would otherwise broadcast to something else."""
     if y.ndim != 1 or not len(y) or prediction.ndim < 1 or prediction.shape[-1] != len(y):
         raise InputError(
-            f"{name} must be (..., N) and y (N,) with N >= 1; got {tuple(prediction.shape)} and {tuple(y.shape)}. "
+            f"{name} must be (..., N) and y (N,) with N >= 1; got {tuple(prediction.shape)} and "
+            f"{tuple(y.shape)}. "
             "Use squeeze(-1) on a column."
         )
 
@@ -142,7 +149,9 @@ def _check_rows(prediction: Tensor, y: Tensor, name: str) -> None:
 def _check_draws(samples: Tensor, name: str) -> None:
     """Raise unless samples is (S, N) and without not-a-number, which sorting would take for the largest value."""
     if samples.ndim != 2 or not samples.numel():
-        raise InputError(f"{name} must be (S, N), draws by rows of data; got {tuple(samples.shape)}.")
+        raise InputError(
+            f"{name} must be (S, N), draws by rows of data; got {tuple(samples.shape)}."
+        )
     if bool(samples.isnan().any()):
         raise InputError(f"{name} has not-a-number entries. Leave out diverged draws.")
 
@@ -154,4 +163,6 @@ def _check_weight(weight: Tensor, n_draws: int, name: str) -> None:
     total = float(weight.double().sum())
     if not bool((weight >= 0).all()) or not abs(total - 1) < UNNORMALISED:
         remedy = "log_weight.log_softmax(0)" if name == "log_weight" else "log_weight.softmax(0)"
-        raise InputError(f"{name} must be normalised; the weights sum to {total:.4g}. Use {remedy}.")
+        raise InputError(
+            f"{name} must be normalised; the weights sum to {total:.4g}. Use {remedy}."
+        )

@@ -21,18 +21,22 @@ class Summary(NamedTuple):
 def summarise(values: Tensor) -> Summary:
     """Summary of R values of one metric.
 
-    The standard deviation is that of a sample, divisor R - 1, and 0 for a single value; the interval is between the
-    quantiles 0.025 and 0.975, interpolated. An infinite value (see `nll`) makes the mean infinite and what cannot be
-    computed from it not-a-number.
+    The standard deviation is that of a sample, divisor R - 1, and 0 for a single value; the
+    interval is between the quantiles 0.025 and 0.975, interpolated. An infinite value (see `nll`)
+    makes the mean infinite and what cannot be computed from it not-a-number.
 
     Args:
         values: (R,), or any shape, which is flattened.
     """
     flat = values.detach().double().flatten()  # (R,)
     if not flat.numel():
-        raise InputError("values must hold at least one value; got none. Draw from the posterior first.")
+        raise InputError(
+            "values must hold at least one value; got none. Draw from the posterior first."
+        )
     std = float(flat.std(correction=1)) if flat.numel() > 1 else 0.0
-    low, high = flat.quantile(torch.tensor([0.025, 0.975], dtype=flat.dtype, device=flat.device)).tolist()
+    low, high = flat.quantile(
+        torch.tensor([0.025, 0.975], dtype=flat.dtype, device=flat.device)
+    ).tolist()
     return Summary(float(flat.mean()), std, (low, high))
 
 

@@ -58,8 +58,8 @@ class Average(NamedTuple):
     def scores(self, label: Tensor) -> Record:
         """Accuracy, NLL, Brier score and ECE of the average; the mean accuracy of one network; how many there are.
 
-        With outliers also how well they are told apart, as the area under the ROC curve: by the entropy of the average,
-        and by the mutual information, what networks disagree about.
+        With outliers also how well they are told apart, as the area under the ROC curve: by the
+        entropy of the average, and by the mutual information, what networks disagree about.
         """
         average = self.mean[: len(label)]
         found: Record = {
@@ -72,6 +72,8 @@ class Average(NamedTuple):
         }
         if len(self.mean) > len(label):
             outlier = (torch.arange(len(self.mean)) >= len(label)).numpy()
-            for name, value in zip(("auroc_entropy", "auroc_information"), self.uncertainty, strict=True):
+            for name, value in zip(
+                ("auroc_entropy", "auroc_information"), self.uncertainty, strict=True
+            ):
                 found[name] = float(roc_auc_score(outlier, value.cpu().numpy()))
         return found

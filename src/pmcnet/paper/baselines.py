@@ -30,7 +30,14 @@ TUNING_SEED = 1000
 
 
 def run_baseline(
-    name: str, problem: Problem, *, n_seeds: int, n_choices: int, n_passes: int, extra: Mapping[str, Any], say: Say
+    name: str,
+    problem: Problem,
+    *,
+    n_seeds: int,
+    n_choices: int,
+    n_passes: int,
+    extra: Mapping[str, Any],
+    say: Say,
 ) -> list[Record]:
     """Tune one method on validation rows, fit it with each seed, score it on test rows.
 
@@ -79,7 +86,10 @@ def run_baseline(
             record["at_mean"] = score(points[0], *problem.test, n_passes=1)
         runs.append(record)
     accuracy = [run["per_draw"]["accuracy"]["mean"] for run in runs]
-    say(f"{problem.name}, {LABELS[name]}: accuracy {sum(accuracy) / len(accuracy):.4f}, {dict(found.best)}")
+    say(
+        f"{problem.name}, {LABELS[name]}: accuracy {sum(accuracy) / len(accuracy):.4f}, "
+        f"{dict(found.best)}"
+    )
     return runs
 
 
@@ -97,7 +107,10 @@ def posteriors(
     if not isinstance(method, BBP):
         return [method.fit(target, seed=seed, validation=validation).posterior]
     found, _ = method.trained(target, seed=seed, validation=validation)
-    return [each.posterior(target, found, seed=seed) for each in (method, replace(method, predict="mean"))]
+    return [
+        each.posterior(target, found, seed=seed)
+        for each in (method, replace(method, predict="mean"))
+    ]
 
 
 def made(

@@ -60,11 +60,17 @@ class Log:
     state: AnyState | None = field(init=False)
 
     def __post_init__(self) -> None:
-        new = Kept({"seconds": self.before, "history": [], "marks": {}}, self.study.nothing()._asdict(), None)
+        new = Kept(
+            {"seconds": self.before, "history": [], "marks": {}},
+            self.study.nothing()._asdict(),
+            None,
+        )
         self.record, kept, self.state = self.study.stages.kept(KEY, self.study.device) or new
         self.average = Average.of(kept)
         self.tensors = {name: part for name, part in kept.items() if name not in Average._fields}
-        self._scores = self._before = self.study.scores(self.average) if self.average.n > 0 else None
+        self._scores = self._before = (
+            self.study.scores(self.average) if self.average.n > 0 else None
+        )
         self.before, self._begun = float(self.record["seconds"]), time.monotonic()
         self._saved = self._begun
         self.study.stop.check(stepping=True)
@@ -86,12 +92,18 @@ class Log:
         self.record["seconds"] = self.before + since(self._begun, self.study.device)
         self.record["history"].append(line | {"seconds": self.record["seconds"]})
         scores = self._scores
-        self.study.told(f"{self.record['seconds']:.0f} s: {text}" + (f", {said(scores)}" if scores else ""))
+        self.study.told(
+            f"{self.record['seconds']:.0f} s: {text}" + (f", {said(scores)}" if scores else "")
+        )
         for mark in self.study.settings.marks:
             if before < mark <= self.record["seconds"] and self._before:
                 self.record["marks"][str(mark)] = self._before
         self._before = scores
-        if self.spent or stop.asked or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS:
+        if (
+            self.spent
+            or stop.asked
+            or time.monotonic() - self._saved > _SECONDS_BETWEEN_CHECKPOINTS
+        ):
             self.study.stages.keep(KEY, self.record, self.average._asdict() | self.tensors, state)
             self._saved = time.monotonic()
         stop.check(stepping=True)
@@ -105,8 +117,12 @@ class Log:
 def diagnosed(result: ais.ChainResult) -> Record:
     """Verdict, R-hat, ESS, drift and disagreement as plain data."""
     found = {"rhat": result.rhat, "ess": result.ess, "drift": result.drift, "unrest": result.unrest}
-    found |= dict(zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True))
-    return {"verdict": list(result.verdict)} | {name: finite(value) for name, value in found.items()}
+    found |= dict(
+        zip(("disagreement_within", "disagreement_between"), result.disagreement, strict=True)
+    )
+    return {"verdict": list(result.verdict)} | {
+        name: finite(value) for name, value in found.items()
+    }
 
 
 def begun(study: Study) -> tuple[Tensor, Record]:
@@ -122,7 +138,9 @@ def begun(study: Study) -> tuple[Tensor, Record]:
         kept = Kept(record, {"theta": theta} | average._asdict(), None)
         stages.keep(START, *kept)
         how = "read" if settings.start else "trained"
-        study.told(f"{settings.n_chains} networks {how} in {seconds:.1f} s: {said(record['scores'])}")
+        study.told(
+            f"{settings.n_chains} networks {how} in {seconds:.1f} s: {said(record['scores'])}"
+        )
     return kept.tensors["theta"], kept.record
 
 
@@ -133,7 +151,10 @@ def _first(study: Study) -> Tensor:
         return settings.adam(study.target, settings.n_chains, seed=settings.seed)
     theta = read_networks(settings.start, study.target)
     if len(theta) != settings.n_chains:
-        raise InputError(f"{settings.start} holds {len(theta)} networks for {settings.n_chains} chains (--chains).")
+        raise InputError(
+            f"{settings.start} holds {len(theta)} networks for {settings.n_chains} chains "
+            "(--chains)."
+        )
     return theta
 
 
@@ -166,7 +187,9 @@ def hmc(study: Study, start: Tensor, seconds: float) -> Sampled:
             log.drawn(state.points.theta)
         text = f"log pi {line.log_density:.0f}, acceptance {line.acceptance:.2f}, {line.n_leapfrog} steps"
         log.step(line._asdict(), text, state)
-    result = ais.ChainResult(state.kept, state.log_density, state.monitors, (), True, state.acceptance)
+    result = ais.ChainResult(
+        state.kept, state.log_density, state.monitors, (), True, state.acceptance
+    )
     record = log.finished(result, energy_error=finite(path.arithmetic.error))
     return Sampled(record, log.average.mean, state.points.theta)
 
@@ -174,8 +197,9 @@ def hmc(study: Study, start: Tensor, seconds: float) -> Sampled:
 def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
     """Steps on mini-batches, draws after the epochs of the walk.
 
-    In the metric of the Fisher information the step should stay as it is: where it rises suddenly, as between two
-    cycles, by scales that were felt with small steps, chains are thrown out of their networks.
+    In the metric of the Fisher information the step should stay as it is: where it rises suddenly,
+    as between two cycles, by scales that were felt with small steps, chains are thrown out of their
+    networks.
 
     Args:
         study: what is sampled.
@@ -208,16 +232,26 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
 
     def after(state: TrainingState) -> None:
         nonlocal theta
-        theta = state.tensors["good_theta"]  # where the epoch began: what its steps did last is not known yet
+        theta = state.tensors[
+            "good_theta"
+        ]  # where the epoch began: what its steps did last is not known yet
         log.record["n_returns"] = int(state.tensors["n_returns"].sum())
         line: Record = {"epoch": state.epoch}
         if settings.draws_at(state.epoch):
             log.drawn(theta)
             with torch.no_grad():
-                new = {"log_density": target.log_density(theta)[None], "monitors": target.monitor(theta)[None].double()}
+                new = {
+                    "log_density": target.log_density(theta)[None],
+                    "monitors": target.monitor(theta)[None].double(),
+                }
             line["log_density"] = float(new["log_density"].mean())
-            log.tensors = {name: torch.cat([log.tensors.get(name, part[:0]), part]) for name, part in new.items()}
-        text = f"epoch {state.epoch}" + (f", log pi {line['log_density']:.0f}" if "log_density" in line else "")
+            log.tensors = {
+                name: torch.cat([log.tensors.get(name, part[:0]), part])
+                for name, part in new.items()
+            }
+        text = f"epoch {state.epoch}" + (
+            f", log pi {line['log_density']:.0f}" if "log_density" in line else ""
+        )
         text += f", {n} times thrown out and sent back" if (n := log.record["n_returns"]) else ""
         log.step(line, text, state)
         if log.spent:
@@ -229,10 +263,14 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
         theta = state.tensors["good_theta"]
     try:
         if not log.spent:
-            method.walk(target, start, seed=settings.seed, state=state, observers=[after], keep=False)
+            method.walk(
+                target, start, seed=settings.seed, state=state, observers=[after], keep=False
+            )
     except _SpentError:
         pass
-    result = ais.ChainResult(start[:0], log.tensors["log_density"], log.tensors["monitors"], (), True)
+    result = ais.ChainResult(
+        start[:0], log.tensors["log_density"], log.tensors["monitors"], (), True
+    )
     verdict = ["doubtful", reason(log.record.get("n_returns", 0))]
     return Sampled(log.finished(result, verdict=verdict), log.average.mean, theta)
 
@@ -248,7 +286,11 @@ def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
         )
         walk = method.walk(study.target, start, seed=settings.seed, keep=False)
         refuse_diverged(study.target, walk.theta, _REMEDY)
-        kept = Kept({"seconds": since(begun, study.device)}, {"theta": walk.theta, "sigma": walk.sigma}, None)
+        kept = Kept(
+            {"seconds": since(begun, study.device)},
+            {"theta": walk.theta, "sigma": walk.sigma},
+            None,
+        )
         stages.keep("walk", *kept)
         study.told(f"{settings.walk_epochs} epochs of the walk in {kept.record['seconds']:.1f} s")
     return kept.tensors["theta"], kept.tensors["sigma"], float(kept.record["seconds"])

@@ -33,8 +33,8 @@ class Settings:
         n_draws: K.
         n_steps: T.
         sizes: numbers of training rows.
-        networks: seeds of the true networks, whose own test accuracy is 0.8 to 0.92 with both classes common;
-            the paper's is not known.
+        networks: seeds of the true networks, whose own test accuracy is 0.8 to 0.92 with both
+            classes common; the paper's is not known.
         n_seeds: repetitions on each network.
         n_epochs: of Adam at the start.
         sigma: standard deviation of the first proposals for the sizes.
@@ -57,14 +57,27 @@ class Settings:
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds."""
-        small = {"n_proposals": 5, "n_draws": 20, "n_steps": 3, "n_seeds": 1, "n_epochs": 3, "n_batches": 4}
-        return replace(self, **small, sizes=(50, 100), networks=self.networks[:1], sigmas=self.sigmas[:1])
+        small = {
+            "n_proposals": 5,
+            "n_draws": 20,
+            "n_steps": 3,
+            "n_seeds": 1,
+            "n_epochs": 3,
+            "n_batches": 4,
+        }
+        return replace(
+            self, **small, sizes=(50, 100), networks=self.networks[:1], sigmas=self.sigmas[:1]
+        )
 
 
 def true_accuracy(problem: Problem, made: ControlData) -> float:
     """What the network that drew the labels scores on the test rows: the best that can be expected."""
     probability = torch.as_tensor(made.probability_test)
-    return float(metrics.accuracy(torch.stack([1 - probability, probability], -1), problem.test[1].long().cpu()))
+    return float(
+        metrics.accuracy(
+            torch.stack([1 - probability, probability], -1), problem.test[1].long().cpu()
+        )
+    )
 
 
 def run_sizes(*, settings: Settings, device: torch.device, say: Say) -> Record:
@@ -79,21 +92,38 @@ def run_sizes(*, settings: Settings, device: torch.device, say: Say) -> Record:
             method = _method(settings, "pmcnet", settings.sigma, start)
             fit = method.fit(problem.target(PRIOR_VARIANCE), seed=seed)
             scored = score(fit.posterior, *problem.test, n_passes=N_PASSES)
-            runs.append({"network": network, "n_train": size, "seed": seed, "true_accuracy": truth, **scored})
+            runs.append(
+                {
+                    "network": network,
+                    "n_train": size,
+                    "seed": seed,
+                    "true_accuracy": truth,
+                    **scored,
+                }
+            )
             if network == settings.networks[0] and seed == 0:
                 curves[f"{size} rows"] = _curves(fit.posterior, problem)
         accuracy = runs[-1]["per_draw"]["accuracy"]["mean"]
-        say(f"network {network}, {size} rows: accuracy {accuracy:.4f}, the true network {truth:.4f}")
+        say(
+            f"network {network}, {size} rows: accuracy {accuracy:.4f}, the true network {truth:.4f}"
+        )
     groups = _grouped(runs, ("network", "n_train"))
     rows = [
         _row(f"network {network}, {size} rows", chosen, published.CONTROL_SIZES.get(size, {}))
         for (network, size), chosen in groups.items()
     ]
-    caption = "The paper's network is not known, so its numbers are for another problem of the same kind."
+    caption = (
+        "The paper's network is not known, so its numbers are for another problem of the same kind."
+    )
     return {
         "experiment": "control-sizes",
         "settings": vars(settings) | {"device": device.type, "prior_variance": PRIOR_VARIANCE},
-        "table": {"title": "Control, training sizes", "columns": list(COLUMNS), "rows": rows, "caption": caption},
+        "table": {
+            "title": "Control, training sizes",
+            "columns": list(COLUMNS),
+            "rows": rows,
+            "caption": caption,
+        },
         "runs": runs,
         "figures": {"roc": curves},
     }
@@ -114,32 +144,50 @@ def run_variants(*, settings: Settings, device: torch.device, say: Say) -> Recor
             method = _method(settings, name, sigma, start)
             scored = _variant_runs(problem, target, method, seed, figures if shown else None, name)
             runs += [known | {"sigma": sigma, "variant": name} | one for one in scored]
-        say(f"network {network}, seed {seed}: the true network's accuracy is {known['true_accuracy']:.4f}")
+        say(
+            f"network {network}, seed {seed}: the true network's accuracy is "
+            f"{known['true_accuracy']:.4f}"
+        )
     groups = _grouped(runs, ("network", "sigma", "weights", "variant"))
     rows = [
-        _row(f"{name}, sigma {sigma}, {weights}, network {network}", chosen, published.CONTROL_VARIANTS[name])
+        _row(
+            f"{name}, sigma {sigma}, {weights}, network {network}",
+            chosen,
+            published.CONTROL_VARIANTS[name],
+        )
         for (network, sigma, weights, name), chosen in groups.items()
     ]
-    caption = (
-        "Means start at one MLE solution + N(0, jitter^2). Equal weights show the population, exact ones the posterior."
-    )
+    caption = "Means start at one MLE solution + N(0, jitter^2). Equal weights show the population, exact ones the posterior."
     return {
         "experiment": "control-variants",
         "settings": vars(settings) | {"device": device.type, "prior_variance": PRIOR_VARIANCE},
-        "table": {"title": "Control, variants", "columns": list(COLUMNS), "rows": rows, "caption": caption},
+        "table": {
+            "title": "Control, variants",
+            "columns": list(COLUMNS),
+            "rows": rows,
+            "caption": caption,
+        },
         "runs": runs,
         "figures": figures,
     }
 
 
 def _variant_runs(
-    problem: Problem, target: BayesianTarget, method: PMCMethod, seed: int, figures: Record | None, name: str
+    problem: Problem,
+    target: BayesianTarget,
+    method: PMCMethod,
+    seed: int,
+    figures: Record | None,
+    name: str,
 ) -> list[Record]:
     """One fit, scored with exact and with equal weights; its curves go to `figures` where they are wanted."""
     steps = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=N_PASSES)
     fit = method.fit(target, seed=seed, observers=[] if figures is None else [steps])
     runs = []
-    for weights, posterior in (("exact", fit.posterior), ("equal", fit.posterior.equally_weighted())):
+    for weights, posterior in (
+        ("exact", fit.posterior),
+        ("equal", fit.posterior.equally_weighted()),
+    ):
         scored = score(posterior, *problem.test, n_passes=N_PASSES)
         # equal weights have no diagnostics of their own: the fit is judged by its exact ones
         runs.append({"weights": weights, **scored, "diagnostics": diagnostics(fit.posterior)})

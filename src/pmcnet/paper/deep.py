@@ -1,8 +1,9 @@
 """PMCnet-light at the paper's full scale, and every method it is compared with, under the same conditions.
 
-All networks are trained on the same rows with the same random changes of images and for the same number of epochs. The
-M starting networks are ADAM-MLE; averaged they are the deep ensemble of the table. Each of the other methods chooses
-one setting of its own among three, by its log predictive density on validation rows after a share of the epochs.
+All networks are trained on the same rows with the same random changes of images and for the same
+number of epochs. The M starting networks are ADAM-MLE; averaged they are the deep ensemble of the
+table. Each of the other methods chooses one setting of its own among three, by its log predictive
+density on validation rows after a share of the epochs.
 """
 
 import time
@@ -26,7 +27,9 @@ from pmcnet.paper.stages import Stages
 from pmcnet.runs.figure_data import Record
 
 
-def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None) -> Record:
+def run(
+    name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None
+) -> Record:
     """The whole experiment as plain data.
 
     Args:
@@ -38,17 +41,25 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
     """
     how = settings.evaluation(device)
     if name in deep_problems.IMAGES:
-        problem = deep_problems.image_problem(name, device, how, augmented=settings.augmented, limits=settings.limits)
+        problem = deep_problems.image_problem(
+            name, device, how, augmented=settings.augmented, limits=settings.limits
+        )
     else:
-        problem = deep_problems.table_problem(name, device, memory=how.memory, limits=settings.limits)
-    fixed = {key: value for key, value in asdict(settings).items() if key != "n_seeds"}  # seeds may be added
+        problem = deep_problems.table_problem(
+            name, device, memory=how.memory, limits=settings.limits
+        )
+    fixed = {
+        key: value for key, value in asdict(settings).items() if key != "n_seeds"
+    }  # seeds may be added
     stages = Stages(folder, name, fixed | {"device": device.type})
     runs: dict[str, list[Record]] = {}
     for seed in range(settings.n_seeds):
         for method, record in _light(problem, settings, seed, stages, say).items():
             runs.setdefault(method, []).append(record)
         for method in CHOICES if settings.baselines else ():
-            runs.setdefault(method, []).append(_baseline(method, problem, settings, seed, stages, say))
+            runs.setdefault(method, []).append(
+                _baseline(method, problem, settings, seed, stages, say)
+            )
     return {
         "experiment": name,
         "settings": asdict(settings) | {"device": _device_name(device)},
@@ -60,7 +71,9 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
     }
 
 
-def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say: Say) -> dict[str, Record]:
+def _light(
+    problem: Problem, settings: Settings, seed: int, stages: Stages, say: Say
+) -> dict[str, Record]:
     """The starting networks, one and all of them, and PMCnet-light with exact and with equal weights."""
     key = f"light-{seed}"
     if (finished := stages.record(key)) is not None:
@@ -72,14 +85,24 @@ def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say:
     if state is None or known is None:
         start = time.monotonic()
         restarts = Restarts(settings.adam())
-        loc = restarts(target, settings.n_proposals, seed=seed, progress=_epochs(say, f"{problem.name}: start"))
+        loc = restarts(
+            target, settings.n_proposals, seed=seed, progress=_epochs(say, f"{problem.name}: start")
+        )
         seconds = since(start, device)
-        known = {"adam-mle": _scored(problem, Population.of(target, loc[:1], ONE), settings) | {"seconds": seconds}}
-        known["ensemble"] = _scored(problem, Population.of(target, loc, MANY), settings) | {"seconds": seconds}
+        known = {
+            "adam-mle": _scored(problem, Population.of(target, loc[:1], ONE), settings)
+            | {"seconds": seconds}
+        }
+        known["ensemble"] = _scored(problem, Population.of(target, loc, MANY), settings) | {
+            "seconds": seconds
+        }
         state = settings.method(loc).algorithm.init(loc, sigma=settings.sigma, seed=seed)
         stages.keep_record(f"start-{seed}", known)
         stages.keep_state(key, state)
-        say(f"{problem.name}, seed {seed}: {settings.n_proposals} networks trained in {seconds:.1f} s, {_said(known)}")
+        say(
+            f"{problem.name}, seed {seed}: {settings.n_proposals} networks trained in "
+            f"{seconds:.1f} s, {_said(known)}"
+        )
     assert isinstance(state, ais.PMCState)
     lines: list[Record] = stages.record(f"history-{seed}") or []
     del lines[state.step :]
@@ -91,22 +114,31 @@ def _light(problem: Problem, settings: Settings, seed: int, stages: Stages, say:
             stages.keep_state(key, state)
         seconds = info.phases
         say(
-            f"{problem.name}, seed {seed}, step {state.step} of {settings.n_steps}: ESS {info.ess:.2f}, "
+            f"{problem.name}, seed {seed}, step {state.step} of {settings.n_steps}: ESS "
+            f"{info.ess:.2f}, "
             f"{seconds.target:.2f} s for the weights, {seconds.moves:.2f} s for the moves"
         )
 
-    fit = settings.method(state.proposals.loc).fit(target, seed=seed, observers=[after], state=state)
-    own = {"seconds": sum(line["proposals"] + line["target"] + line["moves"] for line in lines), "phases": lines}
+    fit = settings.method(state.proposals.loc).fit(
+        target, seed=seed, observers=[after], state=state
+    )
+    own = {
+        "seconds": sum(line["proposals"] + line["target"] + line["moves"] for line in lines),
+        "phases": lines,
+    }
     found: dict[str, Record] = known | {
         "pmcnet-light": _scored(problem, fit.posterior, settings) | own,
-        "pmcnet-light, equal weights": _scored(problem, fit.posterior.equally_weighted(), settings) | own,
+        "pmcnet-light, equal weights": _scored(problem, fit.posterior.equally_weighted(), settings)
+        | own,
     }
     say(f"{problem.name}, seed {seed}: {_said(found)}")
     stages.keep_record(key, found)
     return found
 
 
-def _baseline(method: str, problem: Problem, settings: Settings, seed: int, stages: Stages, say: Say) -> Record:
+def _baseline(
+    method: str, problem: Problem, settings: Settings, seed: int, stages: Stages, say: Say
+) -> Record:
     """One method: its setting chosen on validation rows, then trained and scored."""
     if (finished := stages.record(f"{method}-{seed}")) is not None:
         return dict(finished)
@@ -126,7 +158,9 @@ def _scored(problem: Problem, posterior: ParticlePosterior, settings: Settings) 
     if problem.classes:
         found = score(posterior, *problem.test, n_passes=settings.n_passes)
     else:
-        found = regression_score(posterior, *problem.test, unit=problem.unit, n_passes=settings.n_passes)
+        found = regression_score(
+            posterior, *problem.test, unit=problem.unit, n_passes=settings.n_passes
+        )
     return found | {"milliseconds_per_row": per_row}
 
 
@@ -134,7 +168,10 @@ def _said(records: Mapping[str, Record]) -> str:
     parts = []
     for method, record in records.items():
         name = "accuracy" if "accuracy" in record["bma"] else "mse"
-        parts.append(f"{method} {name} {record['per_draw'][name]['mean']:.5g}, averaged {record['bma'][name]:.5g}")
+        parts.append(
+            f"{method} {name} {record['per_draw'][name]['mean']:.5g}, averaged "
+            f"{record['bma'][name]:.5g}"
+        )
     return "; ".join(parts)
 
 

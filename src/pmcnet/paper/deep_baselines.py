@@ -23,7 +23,9 @@ CHOICES: Mapping[str, tuple[Mapping[str, float], ...]] = {
 }
 
 
-def trained(method: str, problem: Problem, settings: Settings, seed: int) -> tuple[list[ParticlePosterior], Record]:
+def trained(
+    method: str, problem: Problem, settings: Settings, seed: int
+) -> tuple[list[ParticlePosterior], Record]:
     """What a method gives after its setting was chosen on validation rows; the choice, and seconds of both.
 
     Args:
@@ -33,7 +35,9 @@ def trained(method: str, problem: Problem, settings: Settings, seed: int) -> tup
         seed: of the training that counts.
     """
 
-    def fitted(choice: Mapping[str, Any], on: Problem, n_epochs: int, seed: int) -> list[ParticlePosterior]:
+    def fitted(
+        choice: Mapping[str, Any], on: Problem, n_epochs: int, seed: int
+    ) -> list[ParticlePosterior]:
         own = _options(method, settings, n_epochs)
         made_method, target = made(method, on, {"prior_std": settings.prior_std, **choice}, own)
         return posteriors(made_method, target, seed=seed, validation=on.validation)
@@ -49,14 +53,23 @@ def trained(method: str, problem: Problem, settings: Settings, seed: int) -> tup
     search = tune.grid_search(_choices(method, problem.label_count), loss)
     tuning_seconds, start = since(start, device), time.monotonic()
     final = problem if tuning is problem else problem._replace(validation=None)
-    best, found = _first_finite(search, lambda choice: fitted(choice, final, settings.n_epochs, seed))
-    return found, {"seconds": since(start, device), "tuning_seconds": tuning_seconds, "choice": dict(best)}
+    best, found = _first_finite(
+        search, lambda choice: fitted(choice, final, settings.n_epochs, seed)
+    )
+    return found, {
+        "seconds": since(start, device),
+        "tuning_seconds": tuning_seconds,
+        "choice": dict(best),
+    }
 
 
 def _choices(method: str, label_count: float) -> list[Mapping[str, float]]:
     """What a method chooses among; gradients are longer by as much as labels count, so Langevin steps are shorter."""
     units = {"learning_rate": 1 / label_count}
-    return [{name: value * units.get(name, 1.0) for name, value in choice.items()} for choice in CHOICES[method]]
+    return [
+        {name: value * units.get(name, 1.0) for name, value in choice.items()}
+        for choice in CHOICES[method]
+    ]
 
 
 def _first_finite(
@@ -76,7 +89,11 @@ def _options(method: str, settings: Settings, n_epochs: int) -> dict[str, Any]:
     """What a method does not choose: the same epochs and batches for all, and a cosine schedule where there is one."""
     own: dict[str, Any] = {"n_epochs": n_epochs, "batch_size": settings.batch_size}
     if method == "adam-map":
-        own |= {"learning_rate": settings.learning_rate, "schedule": "cosine", "early_stopping": False}
+        own |= {
+            "learning_rate": settings.learning_rate,
+            "schedule": "cosine",
+            "early_stopping": False,
+        }
     if method == "sae":
         own |= {"n_chains": settings.n_chains, "n_members": settings.n_members, "n_next_epochs": 2}
         own |= {"learning_rate": settings.learning_rate}

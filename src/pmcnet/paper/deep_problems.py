@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 
 from pmcnet import data
 from pmcnet.ais.tiling import free_memory
-from pmcnet.bnn import MLP, Categorical, LearnedGaussian, LeNet5, ModuleNetwork, ResNet20, ResNet20FRN
+from pmcnet.bnn import (
+    MLP,
+    Categorical,
+    LearnedGaussian,
+    LeNet5,
+    ModuleNetwork,
+    ResNet20,
+    ResNet20FRN,
+)
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
 from pmcnet.bnn.networks.precision import Precision
 from pmcnet.paper.problem import Problem, rows
@@ -29,7 +37,9 @@ class Evaluation(NamedTuple):
     def on(self, device: torch.device) -> "Evaluation":
         """As far as the device has it: a compiler, and that much memory."""
         return Evaluation(
-            self.precision, self.compiled and device.type == "cuda", min(self.memory, free_memory(device))
+            self.precision,
+            self.compiled and device.type == "cuda",
+            min(self.memory, free_memory(device)),
         )
 
 
@@ -43,12 +53,20 @@ class _Images(NamedTuple):
 _AFFINE = {"degrees": 11.5, "scale": 0.1, "shift": 2.0}
 IMAGES = {
     "mnist-c": _Images(15_000, 45_000, LeNet5, lambda black: RandomAffine(**_AFFINE, fill=black)),
-    "svhn-g": _Images(18_315, 54_942, lambda: LeNet5(image_size=32), lambda black: RandomAffine(**_AFFINE, fill=black)),
+    "svhn-g": _Images(
+        18_315,
+        54_942,
+        lambda: LeNet5(image_size=32),
+        lambda black: RandomAffine(**_AFFINE, fill=black),
+    ),
     "cifar10": _Images(5_000, 45_000, ResNet20, lambda _: FlipAndCrop()),
 }
 POSTERIORS = {
     "mnist-c-posterior": ("mnist-c", IMAGES["mnist-c"]),
-    "cifar10-posterior": ("cifar10", _Images(0, 50_000, partial(ResNet20FRN, fused=True), lambda _: FlipAndCrop())),
+    "cifar10-posterior": (
+        "cifar10",
+        _Images(0, 50_000, partial(ResNet20FRN, fused=True), lambda _: FlipAndCrop()),
+    ),
 }
 TABLES = {"protein": (9, 100, 100, 1), "naval": (14, 100, 100, 1)}
 
@@ -56,7 +74,12 @@ Limits = tuple[int, int, int]
 
 
 def image_problem(
-    name: str, device: torch.device, how: Evaluation, *, augmented: bool, limits: Limits | None = None
+    name: str,
+    device: torch.device,
+    how: Evaluation,
+    *,
+    augmented: bool,
+    limits: Limits | None = None,
 ) -> Problem:
     """Images in units of the training images, with the paper's numbers of rows.
 
@@ -75,7 +98,9 @@ def has_outliers(name: str) -> bool:
     return POSTERIORS[name][0] == "cifar10"
 
 
-def posterior_problem(name: str, device: torch.device, how: Evaluation, *, limits: Limits | None = None) -> Problem:
+def posterior_problem(
+    name: str, device: torch.device, how: Evaluation, *, limits: Limits | None = None
+) -> Problem:
     """Images as posterior studies take them: nothing changed at random, and no network with batch statistics.
 
     With those of CIFAR10 go crops of house numbers, where they are at hand, to tell from them.
@@ -101,9 +126,14 @@ def _problem(
     n_train, n_val, n_test = limits or (kind.n_train, kind.n_validation, len(images.y_test))
     axes = (0, 2, 3)
     x_train = split.x_train[:n_train]
-    centre, spread = x_train.mean(axes, keepdims=True), x_train.std(axes, keepdims=True)  # (1, C, 1, 1)
+    centre, spread = (
+        x_train.mean(axes, keepdims=True),
+        x_train.std(axes, keepdims=True),
+    )  # (1, C, 1, 1)
 
-    def part(x: NDArray[np.uint8], y: NDArray[np.int64], n: int) -> tuple[torch.Tensor, torch.Tensor]:
+    def part(
+        x: NDArray[np.uint8], y: NDArray[np.int64], n: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         return rows((x[:n] - centre) / spread, y[:n], device, torch.float32)
 
     train = part(split.x_train, split.y_train, n_train)
@@ -127,11 +157,15 @@ def _problem(
         classes=images.classes,
         augmentation=kind.augmentation(float(-(centre / spread).mean())) if augmented else None,
         memory=how.memory,
-        outliers=None if outliers is None else part(outliers, np.zeros(len(outliers), np.int64), n_test)[0],
+        outliers=None
+        if outliers is None
+        else part(outliers, np.zeros(len(outliers), np.int64), n_test)[0],
     )
 
 
-def table_problem(name: str, device: torch.device, *, memory: int, limits: Limits | None = None) -> Problem:
+def table_problem(
+    name: str, device: torch.device, *, memory: int, limits: Limits | None = None
+) -> Problem:
     """Protein or Naval on the paper's rows, inputs and response in units of the training rows; sigma is learned."""
     split = data.standardise(data.paper_split(name))
     centre, unit = float(np.mean(split.y_train)), float(np.std(split.y_train))

@@ -33,7 +33,8 @@ class Settings:
         n_members: of each chain of SAE.
         n_seeds: repetitions.
         baselines: whether the other methods run.
-        precision: of products: "float32", "tf32" or "bf16"; incremental steps are always in float32.
+        precision: of products: "float32", "tf32" or "bf16"; incremental steps are always in
+            float32.
         compiled: whether networks are compiled, on a GPU.
         memory: bytes for temporaries at most; half of what is free, if that is less.
         limits: at most so many training, validation and test rows.
@@ -64,8 +65,19 @@ class Settings:
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds on two cores, CIFAR10 in minutes."""
-        sizes = replace(self, n_proposals=3, n_draws=4, n_steps=2, n_epochs=2, n_seeds=1, n_passes=4, batch_size=50)
-        sizes = replace(sizes, n_kept=4, n_chains=2, n_members=2, limits=(100, 20, 20), batch_rows=25)
+        sizes = replace(
+            self,
+            n_proposals=3,
+            n_draws=4,
+            n_steps=2,
+            n_epochs=2,
+            n_seeds=1,
+            n_passes=4,
+            batch_size=50,
+        )
+        sizes = replace(
+            sizes, n_kept=4, n_chains=2, n_members=2, limits=(100, 20, 20), batch_rows=25
+        )
         return replace(sizes, compiled=False, memory=1 << 31, precision="float32")
 
     def evaluation(self, device: torch.device) -> deep_problems.Evaluation:

@@ -17,9 +17,12 @@ LABELS = {
     "pmcnet-light, equal weights": "PMCnet-light, equal weights",
 }
 _CAPTION = (
-    "Exact weights are the algorithm's own: with one effective network they make a single network, not a posterior. "
-    "Equal weights count every draw of the last step once: a population of good modes, not a posterior either. "
-    "Seconds: ADAM-MLE and the ensemble are the starting networks, trained as one batch; PMCnet-light goes on from "
+    "Exact weights are the algorithm's own: with one effective network they make a single network, "
+    "not a posterior. "
+    "Equal weights count every draw of the last step once: a population of good modes, not a "
+    "posterior either. "
+    "Seconds: ADAM-MLE and the ensemble are the starting networks, trained as one batch; "
+    "PMCnet-light goes on from "
     "them, and its own steps are counted; choosing settings is not."
 )
 
@@ -31,7 +34,11 @@ def deep_table(name: str, runs: dict[str, list[Record]]) -> Record:
     for method, found in _ordered(runs).items():
         known = published.DEEP[name].get(method.removesuffix(", equal weights"), {})
         if method == "bbp":
-            rows.append(result_table.row("BBP, mean network", [run["at_mean"] for run in found], columns, known))
+            rows.append(
+                result_table.row(
+                    "BBP, mean network", [run["at_mean"] for run in found], columns, known
+                )
+            )
         rows.append(result_table.row(LABELS[method], found, columns, known))
     return {"title": name, "columns": columns, "rows": rows, "caption": _CAPTION}
 
@@ -45,7 +52,9 @@ def deep_timing(name: str, runs: dict[str, list[Record]]) -> list[Record]:
             {
                 "method": LABELS[method],
                 "fit_seconds": statistics.fmean(run["seconds"] for run in found),
-                "milliseconds_per_row": statistics.fmean(run["milliseconds_per_row"] for run in found),
+                "milliseconds_per_row": statistics.fmean(
+                    run["milliseconds_per_row"] for run in found
+                ),
                 "paper": list(known) if known else None,
             }
         )

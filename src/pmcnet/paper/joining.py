@@ -21,13 +21,20 @@ from pmcnet.runs.figure_data import Record
 _MAY_DIFFER = ("seed", "device", "start")
 
 
-def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say, folder: Path | None = None) -> Record:
+def joined(
+    name: str,
+    folders: Sequence[Path],
+    *,
+    device: torch.device,
+    say: Say,
+    folder: Path | None = None,
+) -> Record:
     """The record of all chains of all runs, every draw counted once; or of ensembles that were trained without chains.
 
     Args:
         name: a key of `deep_problems.POSTERIORS`.
-        folders: with the checkpoints of runs that have the same settings and different seeds, or different parts of one
-            seed.
+        folders: with the checkpoints of runs that have the same settings and different seeds, or
+            different parts of one seed.
         device: where to score.
         say: told a line at a time.
         folder: where to keep the averaged probabilities.
@@ -37,9 +44,13 @@ def joined(name: str, folders: Sequence[Path], *, device: torch.device, say: Say
     study = posterior.made(name, settings=_settings(runs[0].settings), device=device, say=say)
     before, now = runs[0].settings["n_outliers"], study.problem.n_outliers
     if now != before:
-        raise InputError(f"these runs of {name} had {before} outliers to tell apart; {now} are at hand.")
+        raise InputError(
+            f"these runs of {name} had {before} outliers to tell apart; {now} are at hand."
+        )
     seeds = list(dict.fromkeys(run.settings["seed"] for run in runs))
-    ensembles, drawn = (_by_seed(runs, folders, key, device) for key in (rivals.ENSEMBLE, chains.KEY))
+    ensembles, drawn = (
+        _by_seed(runs, folders, key, device) for key in (rivals.ENSEMBLE, chains.KEY)
+    )
     has_ensembles = len(ensembles) == len(seeds)
     if drawn or not has_ensembles:
         _check_drawn(runs, folders, drawn)
@@ -81,7 +92,10 @@ def _sampled(study: Study, drawn: dict[int, Kept], folder: Path | None) -> dict[
 
 def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
     """Refuse runs of different posteriors."""
-    known = {field.name for field in fields(Settings)} - set(posterior.MAY_CHANGE) | {"device", "n_outliers"}
+    known = {field.name for field in fields(Settings)} - set(posterior.MAY_CHANGE) | {
+        "device",
+        "n_outliers",
+    }
     for run, one in zip(runs, folders, strict=True):
         if run.settings.keys() != known:
             raise InputError(f"the run in {one} has settings that this version does not know.")
@@ -90,16 +104,24 @@ def _check(runs: list[Stages], folders: Sequence[Path]) -> None:
     for run, one in zip(runs, folders, strict=True):
         others = [key for key, value in runs[0].settings.items() if run.settings.get(key) != value]
         if others := [key for key in others if key not in _MAY_DIFFER]:
-            raise InputError(f"the run in {one} differs from that in {folders[0]} in {', '.join(others)}.")
+            raise InputError(
+                f"the run in {one} differs from that in {folders[0]} in {', '.join(others)}."
+            )
 
 
 def _settings(plain: dict[str, Any]) -> Settings:
     """As they were before they were written."""
-    known: dict[str, Any] = {field.name: plain[field.name] for field in fields(Settings) if field.name in plain}
-    return Settings(**known | {"limits": known["limits"] and tuple(known["limits"]), "parts": ("chains",)})
+    known: dict[str, Any] = {
+        field.name: plain[field.name] for field in fields(Settings) if field.name in plain
+    }
+    return Settings(
+        **known | {"limits": known["limits"] and tuple(known["limits"]), "parts": ("chains",)}
+    )
 
 
-def _by_seed(runs: list[Stages], folders: Sequence[Path], key: str, device: torch.device) -> dict[int, Kept]:
+def _by_seed(
+    runs: list[Stages], folders: Sequence[Path], key: str, device: torch.device
+) -> dict[int, Kept]:
     """What runs have kept, of those that have; no two may be of one seed."""
     found: dict[int, tuple[Kept, Path]] = {}
     for run, one in zip(runs, folders, strict=True):
@@ -117,7 +139,10 @@ def _begun(runs: list[Stages], device: torch.device) -> dict[int, Kept]:
     """The starting networks of each seed: where parts have trained their own, those of the chains."""
     found = {}
     for run in sorted(runs, key=lambda run: run.record(chains.KEY) is None):
-        if run.settings["seed"] not in found and (kept := run.kept(chains.START, device)) is not None:
+        if (
+            run.settings["seed"] not in found
+            and (kept := run.kept(chains.START, device)) is not None
+        ):
             found[run.settings["seed"]] = kept
     return found
 
@@ -127,7 +152,10 @@ def _check_drawn(runs: list[Stages], folders: Sequence[Path], drawn: dict[int, K
     for run, one in zip(runs, folders, strict=True):
         seed = run.settings["seed"]
         if seed not in drawn:
-            raise InputError(f"the run in {one} has no draws yet, and no other with seed {seed} is named that has.")
+            raise InputError(
+                f"the run in {one} has no draws yet, and no other with seed {seed} is named that "
+                "has."
+            )
         if run.record(chains.KEY) is not None and Average.of(drawn[seed].tensors).n == 0:
             raise InputError(f"the run in {one} has no draws yet.")
 
@@ -161,4 +189,6 @@ def _result(parts: list[Kept]) -> ais.ChainResult:
     n = min(len(density) for density, _ in watched)
     density = torch.cat([each[len(each) - n :] for each, _ in watched], dim=1)
     monitors = torch.cat([each[len(each) - n :] for _, each in watched], dim=1)
-    return ais.ChainResult(density.new_empty(0), density, monitors, (), True, sum(accepted) / len(accepted))
+    return ais.ChainResult(
+        density.new_empty(0), density, monitors, (), True, sum(accepted) / len(accepted)
+    )

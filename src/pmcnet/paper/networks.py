@@ -1,7 +1,8 @@
 """The last networks of a study's chains as a small file, from which a later study goes on, on another machine or day.
 
-They are kept in half precision: rounding moves a weight by 2^-11 of itself at most, far less than the posterior leaves
-open. What was learned of steps is not kept; chains learn it again in their first six epochs.
+They are kept in half precision: rounding moves a weight by 2^-11 of itself at most, far less than
+the posterior leaves open. What was learned of steps is not kept; chains learn it again in their
+first six epochs.
 """
 
 from pathlib import Path
@@ -27,12 +28,17 @@ def read_networks(path: str | Path, target: BayesianTarget) -> Tensor:
     try:
         theta = parse_tensors(read_file(path)).tensors.get("theta")
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({told(error)}). Name a file that an earlier run wrote.") from error
+        raise InputError(
+            f"{path} cannot be read ({told(error)}). Name a file that an earlier run wrote."
+        ) from error
     if theta is None or theta.ndim != 2 or not len(theta) or theta.shape[1] != target.dim:
         found = "no networks" if theta is None else f"a tensor {tuple(theta.shape)}"
-        raise InputError(f"{path} holds {found}; chains of this experiment need (n_chains, {target.dim}).")
+        raise InputError(
+            f"{path} holds {found}; chains of this experiment need (n_chains, {target.dim})."
+        )
     if not theta.isfinite().all():
         raise InputError(
-            f"{path} holds networks with weights that are not finite. Name a file of a run that went well."
+            f"{path} holds networks with weights that are not finite. Name a file of a run that "
+            "went well."
         )
     return theta.to(target.device, torch.float32)

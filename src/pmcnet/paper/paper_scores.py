@@ -32,7 +32,13 @@ def class_metrics(probability: Tensor, label: Tensor, positive: int) -> dict[str
 
 
 def score(
-    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, positive: int = 0, n_passes: int = 100, seed: int = 0
+    posterior: ParticlePosterior,
+    x: Tensor,
+    y: Tensor,
+    *,
+    positive: int = 0,
+    n_passes: int = 100,
+    seed: int = 0,
 ) -> Record:
     """Everything the tables need.
 
@@ -40,7 +46,8 @@ def score(
         posterior: weighted networks.
         x: test inputs (N, ...).
         y: test classes (N,).
-        positive: the class that precision, recall, specificity and F1 are about; the paper takes class 0.
+        positive: the class that precision, recall, specificity and F1 are about; the paper takes
+            class 0.
         n_passes: R.
         seed: of the R draws.
     """
@@ -49,9 +56,14 @@ def score(
     each = class_metrics(draws, label, positive)
     average = posterior.predict(x).mean  # (N, C)
     bma = {name: float(value) for name, value in class_metrics(average, label, positive).items()}
-    bma |= {"nll": float(-posterior.log_predictive(x, y).mean()), "ece": float(metrics.ece(average, label))}
+    bma |= {
+        "nll": float(-posterior.log_predictive(x, y).mean()),
+        "ece": float(metrics.ece(average, label)),
+    }
     return {
-        "per_draw": {name: metrics.summarise(each[name])._asdict() for name in PER_DRAW if name in each},
+        "per_draw": {
+            name: metrics.summarise(each[name])._asdict() for name in PER_DRAW if name in each
+        },
         "bma": {name: finite(value) for name, value in bma.items()},
         "confusion": metrics.confusion_matrix(draws, label).double().mean(0).tolist(),
         "diagnostics": diagnostics(posterior),
@@ -59,7 +71,13 @@ def score(
 
 
 def regression_score(
-    posterior: ParticlePosterior, x: Tensor, y: Tensor, *, unit: float, n_passes: int = 100, seed: int = 0
+    posterior: ParticlePosterior,
+    x: Tensor,
+    y: Tensor,
+    *,
+    unit: float,
+    n_passes: int = 100,
+    seed: int = 0,
 ) -> Record:
     """Squared errors per draw and of the average, the log predictive density and the coverage of 90 % intervals.
 
@@ -71,7 +89,9 @@ def regression_score(
         n_passes: R.
         seed: of the R draws.
     """
-    each = unit**2 * metrics.mse(posterior.draws(x, n_passes=n_passes, seed=seed)[..., 0], y)  # (R,)
+    each = unit**2 * metrics.mse(
+        posterior.draws(x, n_passes=n_passes, seed=seed)[..., 0], y
+    )  # (R,)
     predictive, (low, high) = posterior.predict_with_quantiles(x, (0.05, 0.95))
     error = (predictive.mean[:, 0] - y).square() * unit**2  # (N,)
     bma = {
@@ -93,8 +113,16 @@ class StepScores:
     Nothing is chosen by what it sees.
     """
 
-    def __init__(self, network: Network, likelihood: Likelihood, x: Tensor, y: Tensor, *, n_passes: int) -> None:
-        self.network, self.likelihood, self.x, self.y, self.n_passes = network, likelihood, x, y, n_passes
+    def __init__(
+        self, network: Network, likelihood: Likelihood, x: Tensor, y: Tensor, *, n_passes: int
+    ) -> None:
+        self.network, self.likelihood, self.x, self.y, self.n_passes = (
+            network,
+            likelihood,
+            x,
+            y,
+            n_passes,
+        )
         self.seen: list[dict[str, float]] = []
 
     def __call__(self, state: ais.PMCState, info: ais.PMCInfo) -> None:

@@ -1,8 +1,9 @@
 """Posteriors of deep networks: parallel chains beside the ensemble they start from, at the same minutes, and others.
 
-Chains begin at networks trained by Adam under the prior and sample until the budget is spent: `chains`. Their averaged
-prediction is compared with that of the starting networks, of as many more as can be trained in the same time, and of
-other methods: `rivals`. Images are not changed at random for any of them.
+Chains begin at networks trained by Adam under the prior and sample until the budget is spent:
+`chains`. Their averaged prediction is compared with that of the starting networks, of as many more
+as can be trained in the same time, and of other methods: `rivals`. Images are not changed at random
+for any of them.
 """
 
 from dataclasses import asdict
@@ -25,7 +26,10 @@ from pmcnet.runs.figure_data import Record
 from pmcnet.runs.fit import PATIENCE
 from pmcnet.runs.signals import Stopping
 
-SAMPLERS = {"hmc": ("Hamiltonian chains", chains.hmc), "sghmc": ("SGHMC chains, approximate", chains.sghmc)}
+SAMPLERS = {
+    "hmc": ("Hamiltonian chains", chains.hmc),
+    "sghmc": ("SGHMC chains, approximate", chains.sghmc),
+}
 _LABELS = {
     "sgld": "SGLD",
     "mc-dropout": "MC dropout",
@@ -37,7 +41,9 @@ _COLUMNS = ("accuracy", "nll", "ece", "auroc_entropy", "auroc_information")
 MAY_CHANGE = ("budget", "marks", "parts")  # between calls that go on with each other
 
 
-def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None) -> Record:
+def run(
+    name: str, *, settings: Settings, device: torch.device, say: Say, folder: Path | None = None
+) -> Record:
     """The whole experiment as plain data.
 
     Args:
@@ -45,7 +51,8 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
         settings: sizes.
         device: where to run.
         say: told a line at a time.
-        folder: keeps checkpoints, from which a run that was interrupted, or whose budget was raised, goes on.
+        folder: keeps checkpoints, from which a run that was interrupted, or whose budget was
+            raised, goes on.
     """
     with Stopping(lambda: say(PATIENCE)) as stop:
         study = made(name, settings=settings, device=device, say=say, folder=folder, stop=stop)
@@ -54,7 +61,9 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say, folder
         except KeyboardInterrupt as error:
             if folder is None:
                 raise
-            raise RunInterrupted(f"interrupted. The same call goes on from {folder}.", stop.number or SIGINT) from error
+            raise RunInterrupted(
+                f"interrupted. The same call goes on from {folder}.", stop.number or SIGINT
+            ) from error
 
 
 def _run(study: Study, folder: Path | None) -> Record:
@@ -96,11 +105,16 @@ def made(
     stop: Stopping | None = None,
 ) -> Study:
     """The study of that name; the other arguments are those of `run`, and who may ask it to stop."""
-    how = deep_problems.Evaluation(settings.precision, settings.compiled, settings.memory).on(device)
+    how = deep_problems.Evaluation(settings.precision, settings.compiled, settings.memory).on(
+        device
+    )
     problem = deep_problems.posterior_problem(name, device, how, limits=settings.limits)
     problem = problem._replace(label_count=settings.label_count)
     if problem.outliers is None and deep_problems.has_outliers(name):
-        say(f"{name}: without crops of SVHN in the data folder, how well outliers are told apart is not measured")
+        say(
+            f"{name}: without crops of SVHN in the data folder, how well outliers are told apart "
+            "is not measured"
+        )
     fixed = {key: value for key, value in asdict(settings).items() if key not in MAY_CHANGE}
     stages = Stages(folder, name, fixed | {"device": device.type, "n_outliers": problem.n_outliers})
     stop = stop or Stopping(lambda: None)  # which hears nothing
@@ -109,7 +123,10 @@ def made(
 
 def with_marks(label: str, record: Record) -> dict[str, Record]:
     """The record, and before it its scores at the marks."""
-    early = {f"{label}, {float(mark) / 60:.0f} min": {"scores": scores} for mark, scores in record["marks"].items()}
+    early = {
+        f"{label}, {float(mark) / 60:.0f} min": {"scores": scores}
+        for mark, scores in record["marks"].items()
+    }
     return early | {label: record}
 
 

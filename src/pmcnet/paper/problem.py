@@ -20,10 +20,11 @@ CONTROL_SIZES = (3, 3, 1)
 class Problem(NamedTuple):
     """Scaled training, validation and test rows with the network that the paper fits to them.
 
-    `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the target's; `outliers`
-    are rows of another kind, which networks should not be sure of. Each training row counts `label_count` times: labels
-    of published images are those on which several people agreed, and each of them is an observation (Aitchison, 2021,
-    "A statistical theory of cold posteriors in deep neural networks").
+    `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the
+    target's; `outliers` are rows of another kind, which networks should not be sure of. Each
+    training row counts `label_count` times: labels of published images are those on which several
+    people agreed, and each of them is an observation (Aitchison, 2021, "A statistical theory of
+    cold posteriors in deep neural networks").
     """
 
     name: str
@@ -59,24 +60,35 @@ class Problem(NamedTuple):
             self.likelihood,
             *self.train,
             prior=GaussianPrior(prior_variance**0.5),
-            weight=None if self.label_count == 1 else torch.full_like(self.train[1], self.label_count),
+            weight=None
+            if self.label_count == 1
+            else torch.full_like(self.train[1], self.label_count),
             n_batches=n_batches,
             augmentation=self.augmentation,
             memory=self.memory,
         )
 
 
-def rows(x: NDArray[Any], y: NDArray[Any], device: torch.device, dtype: torch.dtype = torch.float64) -> Rows:
+def rows(
+    x: NDArray[Any], y: NDArray[Any], device: torch.device, dtype: torch.dtype = torch.float64
+) -> Rows:
     """Arrays as tensors on the device."""
     return torch.as_tensor(x).to(device, dtype), torch.as_tensor(y).to(device, dtype)
 
 
 def _problem(
-    name: str, split: data.Split, sizes: tuple[int, ...], classes: tuple[str, ...], device: torch.device
+    name: str,
+    split: data.Split,
+    sizes: tuple[int, ...],
+    classes: tuple[str, ...],
+    device: torch.device,
 ) -> Problem:
     likelihood: Likelihood = bnn.Bernoulli() if sizes[-1] == 1 else bnn.Categorical(sizes[-1])
     validation = rows(split.x_val, split.y_val, device) if len(split.y_val) else None
-    train, test = rows(split.x_train, split.y_train, device), rows(split.x_test, split.y_test, device)
+    train, test = (
+        rows(split.x_train, split.y_train, device),
+        rows(split.x_test, split.y_test, device),
+    )
     return Problem(name, MLP(sizes), likelihood, train, validation, test, classes)
 
 
@@ -86,7 +98,9 @@ def paper_problem(name: str, device: torch.device) -> Problem:
     return _problem(name, split, SIZES[name], data.load(name).classes, device)
 
 
-def control_problem(n_train: int, seed: int, device: torch.device) -> tuple[Problem, data.ControlData]:
+def control_problem(
+    n_train: int, seed: int, device: torch.device
+) -> tuple[Problem, data.ControlData]:
     """The control data of one random network, labels drawn with its probabilities."""
     made = data.control(n_train, seed=seed, labels="drawn")
     return _problem(f"control-{seed}", made.split, CONTROL_SIZES, ("0", "1"), device), made

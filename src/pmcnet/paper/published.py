@@ -44,10 +44,22 @@ PRIOR_VARIANCE = {"ionosphere": 6.46, "glass": 0.511}
 BASELINES: dict[str, dict[str, dict[str, Cell]]] = {
     "ionosphere": {
         "adam-mle": _points(
-            "auc precision recall specificity accuracy f1", 0.9796, 0.8077, 0.9545, 0.8980, 0.9155, 0.8750
+            "auc precision recall specificity accuracy f1",
+            0.9796,
+            0.8077,
+            0.9545,
+            0.8980,
+            0.9155,
+            0.8750,
         ),
         "adam-map": _points(
-            "auc precision recall specificity accuracy f1", 0.9814, 0.8333, 0.9091, 0.9184, 0.9155, 0.8696
+            "auc precision recall specificity accuracy f1",
+            0.9814,
+            0.8333,
+            0.9091,
+            0.9184,
+            0.9155,
+            0.8696,
         ),
         "bbp": _points(BINARY, 0.9137, 0.8333, 0.9091, 0.9184, 0.9155, 0.8696),
         "sgld": {
@@ -80,7 +92,11 @@ BASELINES: dict[str, dict[str, dict[str, Cell]]] = {
         "adam-map": _points(SEVERAL, 0.9999, 0.9521, 0.9286),
         "bbp": _points(SEVERAL, 0.9912, 0.9761, 0.9444),
         "sgld": {"auc": (0.9776, 0.0046), "f1": (0.9396, 0.0202), "accuracy": (0.9297, 0.0234)},
-        "mc-dropout": {"auc": (0.9857, 0.0087), "f1": (0.8929, 0.0415), "accuracy": (0.8867, 0.0402)},
+        "mc-dropout": {
+            "auc": (0.9857, 0.0087),
+            "f1": (0.8929, 0.0415),
+            "accuracy": (0.8867, 0.0402),
+        },
         "sae": {"auc": (0.9938, 0.0151), "f1": (0.9669, 0.0609), "accuracy": (0.9836, 0.0290)},
     },
     "glass": {
@@ -88,7 +104,11 @@ BASELINES: dict[str, dict[str, dict[str, Cell]]] = {
         "adam-map": _points(SEVERAL, 0.8347, 0.7247, 0.6744),
         "bbp": _points(SEVERAL, 0.8360, 0.6187, 0.6512),
         "sgld": {"auc": (0.8498, 0.0029), "f1": (0.7259, 0.0105), "accuracy": (0.7026, 0.0095)},
-        "mc-dropout": {"auc": (0.7877, 0.0297), "f1": (0.4045, 0.0504), "accuracy": (0.5502, 0.0486)},
+        "mc-dropout": {
+            "auc": (0.7877, 0.0297),
+            "f1": (0.4045, 0.0504),
+            "accuracy": (0.5502, 0.0486),
+        },
         "sae": {"auc": (0.7680, 0.0053), "f1": (0.7087, 0.1499), "accuracy": (0.7151, 0.0128)},
     },
 }

@@ -26,7 +26,13 @@ def row(label: str, runs: Sequence[Record], columns: Sequence[str], published: P
 def note(runs: Sequence[Record]) -> str:
     """What the weights are worth and what the averaged prediction scores."""
     shown = []
-    for name, label in (("mse", "MSE"), ("accuracy", "accuracy"), ("nll", "NLL"), ("ece", "ECE"), ("coverage", "90 %")):
+    for name, label in (
+        ("mse", "MSE"),
+        ("accuracy", "accuracy"),
+        ("nll", "NLL"),
+        ("ece", "ECE"),
+        ("coverage", "90 %"),
+    ):
         values = [run["bma"][name] for run in runs if run["bma"].get(name) is not None]
         if values:
             shown.append(f"{label} {number(statistics.fmean(values))}")

@@ -29,7 +29,8 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
     stages, settings = study.stages, study.settings
     new: Record = {
         "seconds": seconds,
-        "round_seconds": seconds,  # the last one's, which tells whether another fits: the first also compiles
+        # the last one's, which tells whether another fits: the first also compiles
+        "round_seconds": seconds,
         "seed": ENSEMBLE_SEED * (1 + settings.seed),
         "marks": {},
     }
@@ -40,9 +41,14 @@ def ensemble(study: Study, start: Tensor, seconds: float) -> Record:
     while record["seconds"] + record["round_seconds"] <= settings.budget:
         _mark(study, record, average)
         begun = time.monotonic()
-        average = study.added(average, settings.adam(study.target, settings.n_chains, seed=record["seed"]))
+        average = study.added(
+            average, settings.adam(study.target, settings.n_chains, seed=record["seed"])
+        )
         record["round_seconds"] = since(begun, study.device)
-        record["seconds"], record["seed"] = record["seconds"] + record["round_seconds"], record["seed"] + 1
+        record["seconds"], record["seed"] = (
+            record["seconds"] + record["round_seconds"],
+            record["seed"] + 1,
+        )
         stages.keep(ENSEMBLE, record, average._asdict())
         scores = study.scores(average)
         study.told(f"{record['seconds']:.0f} s: ensemble of {scores['n_networks']}, {said(scores)}")
@@ -77,7 +83,9 @@ def known(stages: Stages) -> dict[str, Record]:
 def _trained(study: Study, method: str) -> Record:
     if (known := study.stages.record(method)) is not None:
         return dict(known)
-    (posterior, *_), record = trained(method, study.problem, study.settings.others, seed=study.settings.seed)
+    (posterior, *_), record = trained(
+        method, study.problem, study.settings.others, seed=study.settings.seed
+    )
     record["scores"] = _scored(study, posterior)
     study.told(f"{method}: {said(record['scores'])}, {record['choice']}")
     study.stages.keep_record(method, record)
@@ -95,7 +103,10 @@ def _light(study: Study, start: Tensor) -> dict[str, Record]:
     seconds = since(begun, study.device)
     found: dict[str, Record] = {
         _LIGHT: {"seconds": seconds, "ess": posterior.ess, "scores": _scored(study, posterior)},
-        "pmcnet-light, equal weights": {"seconds": seconds, "scores": _scored(study, posterior.equally_weighted())},
+        "pmcnet-light, equal weights": {
+            "seconds": seconds,
+            "scores": _scored(study, posterior.equally_weighted()),
+        },
     }
     for name, record in found.items():
         study.told(f"{name}: {said(record['scores'])}")

@@ -55,7 +55,14 @@ class Settings:
     def quick(self) -> "Settings":
         """Sizes that finish in seconds."""
         sizes = replace(
-            self, n_proposals=5, n_draws=20, n_steps=4, n_tuning_steps=4, n_seeds=2, n_epochs=10, n_trials=4
+            self,
+            n_proposals=5,
+            n_draws=20,
+            n_steps=4,
+            n_tuning_steps=4,
+            n_seeds=2,
+            n_epochs=10,
+            n_trials=4,
         )
         return replace(sizes, n_choices=2, baseline_epochs=3)
 
@@ -85,20 +92,32 @@ def search_prior(problem: Problem, settings: Settings, say: Say) -> Record:
     assert problem.validation is not None
     x, y = problem.validation
     start = settings.starts()["restarts"]
-    loc = start(problem.target(1.0), settings.n_proposals, seed=TUNING_SEED, validation=problem.validation)
+    loc = start(
+        problem.target(1.0), settings.n_proposals, seed=TUNING_SEED, validation=problem.validation
+    )
     state = settings.algorithm.init(loc, sigma=settings.sigma, seed=TUNING_SEED)
 
     def loss(variance: float) -> float:
-        result = ais.run(settings.algorithm, problem.target(variance), state, n_steps=settings.n_tuning_steps)
+        result = ais.run(
+            settings.algorithm, problem.target(variance), state, n_steps=settings.n_tuning_steps
+        )
         posterior = ParticlePosterior(problem.network, problem.likelihood, result.samples)
         accuracy = metrics.accuracy(posterior.draws(x, n_passes=settings.n_passes), y.long()).mean()
         nll = -posterior.log_predictive(x, y).mean()
-        say(f"  prior variance {variance:9.4g}: validation accuracy {float(accuracy):.4f}, NLL {float(nll):.4f}")
+        say(
+            f"  prior variance {variance:9.4g}: validation accuracy {float(accuracy):.4f}, NLL "
+            f"{float(nll):.4f}"
+        )
         return float(-accuracy + 1e-4 * nll)
 
     found = tune.golden_section(loss, 1e-2, 1e2, n_trials=settings.n_trials)
     source = "golden-section search on validation rows"
-    return {"variance": found.best, "source": source, "bracketed": found.bracketed, "trials": list(found.trials)}
+    return {
+        "variance": found.best,
+        "source": source,
+        "bracketed": found.bracketed,
+        "trials": list(found.trials),
+    }
 
 
 def prior_of(problem: Problem, settings: Settings, say: Say) -> Record:
@@ -113,7 +132,9 @@ def one_run(
     problem: Problem, target: BayesianTarget, settings: Settings, kind: str, seed: int
 ) -> tuple[Fit[ais.StepRecord], Record]:
     """One fit and its scores on the test rows, with the weights as they are and with equal ones."""
-    by_step = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=settings.n_passes)
+    by_step = StepScores(
+        problem.network, problem.likelihood, *problem.test, n_passes=settings.n_passes
+    )
     observers = [by_step] if kind == "restarts" and seed == 0 else []
     method = settings.method(settings.starts()[kind])
     fit = method.fit(target, seed=seed, validation=problem.validation, observers=observers)
@@ -146,7 +167,10 @@ def run(name: str, *, settings: Settings, device: torch.device, say: Say) -> Rec
             first = first or fit
             runs.append(record)
             accuracy, verdict = record["per_draw"]["accuracy"], record["diagnostics"]["verdict"]
-            say(f"{name}, {kind}, seed {seed}: accuracy {accuracy['mean']:.4f} ({accuracy['std']:.4f}), {verdict}")
+            say(
+                f"{name}, {kind}, seed {seed}: accuracy {accuracy['mean']:.4f} "
+                f"({accuracy['std']:.4f}), {verdict}"
+            )
     assert first is not None
     extra = {} if settings.baseline_epochs is None else {"n_epochs": settings.baseline_epochs}
     others = {
@@ -190,7 +214,11 @@ def _table(name: str, runs: list[Record], others: dict[str, list[Record]], prior
     for method, found in others.items():
         cells = published.BASELINES[name].get(method, {})
         if method == "bbp":
-            rows.append(result_table.row("BBP, mean network", [run["at_mean"] for run in found], columns, cells))
+            rows.append(
+                result_table.row(
+                    "BBP, mean network", [run["at_mean"] for run in found], columns, cells
+                )
+            )
         rows.append(result_table.row(LABELS[method], found, columns, cells))
     for kind in dict.fromkeys(run["start"] for run in runs):
         chosen = [run for run in runs if run["start"] == kind]
@@ -211,7 +239,9 @@ def _timing(name: str, runs: list[Record], others: dict[str, list[Record]]) -> l
             {
                 "method": LABELS.get(method, "PMCnet"),
                 "fit_seconds": statistics.fmean(run["seconds"] for run in found),
-                "milliseconds_per_row": statistics.fmean(run["milliseconds_per_row"] for run in found),
+                "milliseconds_per_row": statistics.fmean(
+                    run["milliseconds_per_row"] for run in found
+                ),
                 "paper": list(known) if known else None,
             }
         )

@@ -43,12 +43,15 @@ class Stages:
         self.settings, before = json.loads(json.dumps(settings)), self.record("settings")
         if before is None:
             if any(folder.glob(f"{name}-start*")):
-                raise InputError(f"{folder} holds a run of {name} without its settings. Delete it with --fresh.")
+                raise InputError(
+                    f"{folder} holds a run of {name} without its settings. Delete it with --fresh."
+                )
             self.keep_record("settings", self.settings)
         elif before != self.settings:
             other = ", ".join(_differences(before, self.settings))
             raise InputError(
-                f"{folder} holds a run of {name} with other settings ({other}). Use another folder, or delete it with "
+                f"{folder} holds a run of {name} with other settings ({other}). Use another "
+                "folder, or delete it with "
                 "--fresh."
             )
 
@@ -57,7 +60,9 @@ class Stages:
         """Those of a run that was begun there."""
         place = folder / f"{name}-settings.json"
         if not place.exists():
-            raise InputError(f"{folder} holds no run of {name}. Name the folder that an earlier call wrote to.")
+            raise InputError(
+                f"{folder} holds no run of {name}. Name the folder that an earlier call wrote to."
+            )
         return cls(folder, name, _read(place, _settings))
 
     def kept(self, key: str, device: torch.device) -> Kept | None:
@@ -69,10 +74,14 @@ class Stages:
         part, has_state = f"{key}-{known.pop('turn', None)}", known.pop("has_state", None)
         tensors, state = self.tensors(part, device), self.state(part, device)
         if not tensors or has_state is not (state is not None):
-            raise InputError(f"{self._path(part)}.* are missing or incomplete. Begin anew with --fresh.")
+            raise InputError(
+                f"{self._path(part)}.* are missing or incomplete. Begin anew with --fresh."
+            )
         return Kept(record, tensors, state)
 
-    def keep(self, key: str, record: Record, tensors: Mapping[str, Tensor], state: AnyState | None = None) -> None:
+    def keep(
+        self, key: str, record: Record, tensors: Mapping[str, Tensor], state: AnyState | None = None
+    ) -> None:
         """Keep these in place of those before, all or none.
 
         Files are written in two turns; the record, which is the last, says whose turn it was.
@@ -144,4 +153,6 @@ def _read(path: Path, parse: Callable[[bytearray], Any]) -> Any:
     try:
         return parse(read_file(path))
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({told(error)}). Begin anew with --fresh.") from error
+        raise InputError(
+            f"{path} cannot be read ({told(error)}). Begin anew with --fresh."
+        ) from error

@@ -35,21 +35,25 @@ class Settings:
         n_chains: P.
         prior_variance: of every parameter.
         label_count: how often each label counts; see `Problem`.
-        start: file of the networks that chains go on from, as an earlier study left them; none: networks are trained.
+        start: file of the networks that chains go on from, as an earlier study left them; none:
+            networks are trained.
         n_epochs: of the starting networks.
         batch_size: rows per step of their training.
         learning_rate: of Adam, with a cosine schedule.
-        sampler: "hmc": after a walk on mini-batches, trajectories on all images with a Metropolis test; or "sghmc":
-            mini-batches throughout, an approximation.
+        sampler: "hmc": after a walk on mini-batches, trajectories on all images with a Metropolis
+            test; or "sghmc": mini-batches throughout, an approximation.
         walk_epochs: of the walk, in which there are no draws; noise grows over half of them.
         walk_step: its first step.
         cold_step: share of it that "sghmc" begins with; it grows with the noise.
         metric: of the steps of "sghmc".
         information: likewise.
         friction: likewise.
-        cycle_epochs: over which the step of "sghmc" falls before it is the first again; 0: it stays.
-        walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows cancel their noise.
-        drawn_every: epochs from one draw of "sghmc" to the next; in cycles only in the last quarter, up to the end.
+        cycle_epochs: over which the step of "sghmc" falls before it is the first again; 0: it
+            stays.
+        walk_batch: its rows per step; a tenth of all, since batches of an epoch that share no rows
+            cancel their noise.
+        drawn_every: epochs from one draw of "sghmc" to the next; in cycles only in the last
+            quarter, up to the end.
         n_warmup: trajectories that tune themselves and are thrown away.
         max_leapfrog: longest trajectory.
         budget: seconds in all, those of the start and the warm-up included.
@@ -57,7 +61,8 @@ class Settings:
         rival_epochs: of the methods beside it, which the budget does not concern.
         light_draws: K of PMCnet-light.
         light_steps: T of PMCnet-light.
-        parts: what runs: "chains"; "ensemble", the budget spent again on training more networks; "others".
+        parts: what runs: "chains"; "ensemble", the budget spent again on training more networks;
+            "others".
         precision: of gradients; values that decide are more accurate where need be.
         compiled: whether networks are compiled, on a GPU.
         memory: bytes for temporaries at most.
@@ -101,11 +106,16 @@ class Settings:
         if not self.parts or not set(self.parts) <= set(PARTS):
             raise InputError(f"parts must be some of {', '.join(PARTS)}; got {self.parts}.")
         if self.start and set(self.parts) != {"chains"}:
-            raise InputError("only chains go on from networks of another run; the others begin with trained ones.")
+            raise InputError(
+                "only chains go on from networks of another run; the others begin with trained "
+                "ones."
+            )
 
     def quick(self) -> "Settings":
         """Sizes that finish in seconds on two cores, with ResNet-20 in minutes."""
-        sizes = replace(self, n_chains=2, n_epochs=1, batch_size=25, walk_epochs=2, walk_batch=25, n_warmup=2)
+        sizes = replace(
+            self, n_chains=2, n_epochs=1, batch_size=25, walk_epochs=2, walk_batch=25, n_warmup=2
+        )
         sizes = replace(sizes, max_leapfrog=2, budget=4.0, marks=(), limits=(50, 10, 20))
         sizes = replace(sizes, rival_epochs=1, light_draws=2, light_steps=1)
         sizes = replace(sizes, cycle_epochs=min(2, self.cycle_epochs), drawn_every=1)

@@ -9,8 +9,10 @@ from pmcnet.reports.record import real
 from pmcnet.reports.sections import seconds
 
 _WORDS = (
-    "Each was fitted with the best of the settings tried: by the likelihood of validation rows, held out of the "
-    "training rows, or by the evidence. Test rows had no say. The time of the search is not in that of the fit."
+    "Each was fitted with the best of the settings tried: by the likelihood of validation rows, "
+    "held out of the "
+    "training rows, or by the evidence. Test rows had no say. The time of the search is not in "
+    "that of the fit."
 )
 
 
@@ -25,17 +27,28 @@ def chosen_settings(entries: Sequence[Mapping[str, Any]]) -> Markup | None:
         "Chosen settings",
         numbers_from=3,
     )
-    return joined([tag("h3", "Chosen settings", class_="part"), listed, tag("p", _WORDS, class_="note")])
+    return joined(
+        [tag("h3", "Chosen settings", class_="part"), listed, tag("p", _WORDS, class_="note")]
+    )
 
 
 def _row(item: Mapping[str, Any]) -> list[str]:
     chosen, trials = item["chosen"], item.get("trials") or []
     if not isinstance(chosen, Mapping) or not isinstance(trials, (list, tuple)):
-        raise InputError(f"chosen must hold settings by name and trials a list; got {chosen!r:.40}, {trials!r:.40}.")
+        raise InputError(
+            f"chosen must hold settings by name and trials a list; got {chosen!r:.40}, "
+            f"{trials!r:.40}."
+        )
     told = ", ".join(f"{name} {_value(value)}" for name, value in chosen.items())
     how = setting(item.get("chosen_by")) if trials else "as given"
     spent = item.get("tuning_seconds")
-    return [setting(item.get("method")), told, how, str(len(trials)) if trials else MISSING, seconds(spent or None)]
+    return [
+        setting(item.get("method")),
+        told,
+        how,
+        str(len(trials)) if trials else MISSING,
+        seconds(spent or None),
+    ]
 
 
 def _value(value: Any) -> str:

@@ -20,7 +20,9 @@ _MARKED = (
     "(95 % interval of the difference over resampled test rows)."
 )
 _BOLD = "Bold: the best of its column, degenerate runs left out."
-_DRAWS = "Large: the averaged prediction. Small, below it: mean (standard deviation) over single draws."
+_DRAWS = (
+    "Large: the averaged prediction. Small, below it: mean (standard deviation) over single draws."
+)
 
 Entries = Sequence[Mapping[str, Any]]
 
@@ -30,7 +32,12 @@ def comparison(record: Mapping[str, Any]) -> Section | None:
     entries = record.get("comparison")
     if not entries:
         return None
-    parts = [_table(record, entries), chosen_settings(entries), _roc(entries), _confusion(record, entries)]
+    parts = [
+        _table(record, entries),
+        chosen_settings(entries),
+        _roc(entries),
+        _confusion(record, entries),
+    ]
     return Section("comparison", "Comparison of methods", joined([*parts, _errors(entries)]))
 
 
@@ -55,7 +62,10 @@ def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
     for item in entries:
         best = _best(item) if told else [name for name in names if _is_top(item, name, tops[name])]
         values = [_value(item, name, marked=name in best, signed=told) for name in names]
-        cost = [seconds(item.get("seconds")), *([milliseconds(item.get("milliseconds_per_row"))] if timed else [])]
+        cost = [
+            seconds(item.get("seconds")),
+            *([milliseconds(item.get("milliseconds_per_row"))] if timed else []),
+        ]
         rows.append([_who(item), *values, count(item.get("ess")), *cost])
     labels = [name_of(known[name]) if name in known else str(name) for name in names]
     header = ["method", *labels, "effective draws", "time", *(["time per row"] if timed else [])]
@@ -66,13 +76,17 @@ def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
 
 def _who(item: Mapping[str, Any]) -> Markup:
     """Return the method and, below it where it stays in sight on a phone, the verdict."""
-    return joined([_name(item), tag("div", badge(str(item["verdict"]))) if item.get("verdict") else None])
+    return joined(
+        [_name(item), tag("div", badge(str(item["verdict"]))) if item.get("verdict") else None]
+    )
 
 
 def _best(item: Mapping[str, Any]) -> Sequence[str]:
     names = item.get("best") or []
     if not isinstance(names, (list, tuple)):
-        raise InputError(f"best of {_name(item)} must be a list of metric names; got {names!r:.40}.")
+        raise InputError(
+            f"best of {_name(item)} must be a list of metric names; got {names!r:.40}."
+        )
     return names
 
 
@@ -91,9 +105,15 @@ def _is_top(item: Mapping[str, Any], name: str, top: float | None) -> bool:
 def _value(item: Mapping[str, Any], name: str, *, marked: bool, signed: bool) -> Markup:
     """Return the value of a metric, and below it what single draws reach."""
     value = number((item.get("metrics") or {}).get(name))
-    sign = tag("span", _SIGN, class_="star", title="best, or not told apart from it") if signed else None
+    sign = (
+        tag("span", _SIGN, class_="star", title="best, or not told apart from it")
+        if signed
+        else None
+    )
     draws = (item.get("per_draw") or {}).get(name)
-    below = tag("small", f"{number(draws.get('mean'))} ({number(draws.get('std'))})") if draws else None
+    below = (
+        tag("small", f"{number(draws.get('mean'))} ({number(draws.get('std'))})") if draws else None
+    )
     return joined([tag("strong", sign, value) if marked else value, below])
 
 
@@ -109,11 +129,21 @@ def _confusion(record: Mapping[str, Any], entries: Entries) -> Markup | None:
     names = class_names(record) or [str(i) for i in range(len(given[0][1]))]
     counts = [(method, checked_counts(matrix, method, len(names))) for method, matrix in given]
     words = "Rows are the truth, columns the prediction. The deeper the colour, the larger the share of the true class."
-    return joined([_heading("Confusion matrices"), matrices_beside(counts, names), tag("p", words, class_="note")])
+    return joined(
+        [
+            _heading("Confusion matrices"),
+            matrices_beside(counts, names),
+            tag("p", words, class_="note"),
+        ]
+    )
 
 
 def _errors(entries: Entries) -> Markup | None:
-    given = [(_name(item), item["squared_errors"]) for item in entries if item.get("squared_errors") is not None]
+    given = [
+        (_name(item), item["squared_errors"])
+        for item in entries
+        if item.get("squared_errors") is not None
+    ]
     found = [(method, squared_errors(method, values)) for method, values in given]
     return joined([_heading("Squared errors"), violins_figure(found)]) if found else None
 

@@ -27,8 +27,13 @@ def matrices_beside(by_method: Sequence[tuple[str, Array]], names: Sequence[str]
     small = [_small(method, counts, keys, names) for method, counts in by_method]
     first = len(small) if len(names) <= _FEW else _FIRST
     others = small[first:]
-    rest = folded(f"The other {len(others)} methods" if len(others) > 1 else "The other method", _beside(others))
-    return joined([None if short else _key(keys, names), _beside(small[:first]), rest if others else None])
+    rest = folded(
+        f"The other {len(others)} methods" if len(others) > 1 else "The other method",
+        _beside(others),
+    )
+    return joined(
+        [None if short else _key(keys, names), _beside(small[:first]), rest if others else None]
+    )
 
 
 def _small(method: str, counts: Array, keys: Sequence[str], names: Sequence[str]) -> Markup:
@@ -52,14 +57,17 @@ def _beside(tables: Sequence[Markup]) -> Markup:
 
 
 def _key(keys: Sequence[str], names: Sequence[str]) -> Markup:
-    items = [tag("li", tag("strong", key), " ", name) for key, name in zip(keys, names, strict=True)]
+    items = [
+        tag("li", tag("strong", key), " ", name) for key, name in zip(keys, names, strict=True)
+    ]
     return tag("ul", *items, class_="legend", aria_label="Classes by number")
 
 
 def _lines(counts: Array, sides: Sequence[Markup]) -> Markup:
     part = shares(counts)  # (C, C)
     cells = [
-        [_cell(float(counts[i, j]), float(part[i, j]), i == j) for j in range(len(sides))] for i in range(len(sides))
+        [_cell(float(counts[i, j]), float(part[i, j]), i == j) for j in range(len(sides))]
+        for i in range(len(sides))
     ]
     return tag("tbody", *(tag("tr", side, *line) for side, line in zip(sides, cells, strict=True)))
 

@@ -7,13 +7,29 @@ from typing import Any
 import numpy as np
 
 from pmcnet.reports.figures.arrays import Array, entry, finite_list, probabilities
-from pmcnet.reports.figures.calibration import coverage, coverage_panel, reliability, reliability_panel
+from pmcnet.reports.figures.calibration import (
+    coverage,
+    coverage_panel,
+    reliability,
+    reliability_panel,
+)
 from pmcnet.reports.figures.histograms import probability_panel, value_panel
 from pmcnet.reports.figures.history import Course, course, course_panel
 from pmcnet.reports.figures.panels import SQUARE, Legend, Panel, figure
 from pmcnet.reports.figures.roc import Curve, curves_to_draw, roc_panel
 from pmcnet.reports.figures.scatter import MOST, intervals, scatter_panel
-from pmcnet.reports.html import Markup, count, folded, joined, number, setting, share, span, table, tag
+from pmcnet.reports.html import (
+    Markup,
+    count,
+    folded,
+    joined,
+    number,
+    setting,
+    share,
+    span,
+    table,
+    tag,
+)
 from pmcnet.reports.record import class_names, real
 from pmcnet.reports.sections import Section, seconds
 
@@ -34,11 +50,21 @@ def roc(record: Mapping[str, Any]) -> Section | None:
     curves = curves_to_draw(record["roc"])
     named = [(f"class {_class(record, curve.label)}", curve) for curve in curves]
     panels = [
-        Panel(name, _roc_words(name, c), "false positive rate", "true positive rate", partial(roc_panel, curve=c))
+        Panel(
+            name,
+            _roc_words(name, c),
+            "false positive rate",
+            "true positive rate",
+            partial(roc_panel, curve=c),
+        )
         for name, c in named
     ]
     levels = sorted({level for curve in curves for level in curve.bands}, key=float)
-    legend = [("stroke", "mean"), *((f"tint-{x}", f"{x} % of draws") for x in levels), ("dashes", "chance")]
+    legend = [
+        ("stroke", "mean"),
+        *((f"tint-{x}", f"{x} % of draws") for x in levels),
+        ("dashes", "chance"),
+    ]
     if len(curves) == 1:
         caption = (
             _roc_words(*named[0])
@@ -51,7 +77,9 @@ def roc(record: Mapping[str, Any]) -> Section | None:
             f"and smallest for {worst[0]} ({worst[1].auc:.3f})."
         )
     return Section(
-        "roc", "ROC curves" if len(curves) > 1 else "ROC curve", figure("roc", panels, caption, legend, SQUARE)
+        "roc",
+        "ROC curves" if len(curves) > 1 else "ROC curve",
+        figure("roc", panels, caption, legend, SQUARE),
     )
 
 
@@ -77,9 +105,15 @@ def scatter(record: Mapping[str, Any]) -> Section | None:
     caption += "On the dashed line the prediction is exact."
     if n > MOST:
         caption += f" {MOST} of the rows are drawn."
-    legend = [("dot grey", "inside its interval"), ("cross", "outside its interval"), ("dashes", "exact")]
+    legend = [
+        ("dot grey", "inside its interval"),
+        ("cross", "outside its interval"),
+        ("dashes", "exact"),
+    ]
     panel = Panel(None, caption, "observed", "predicted", partial(scatter_panel, found=found))
-    return Section("scatter", "Predicted against observed", figure("scatter", [panel], caption, legend))
+    return Section(
+        "scatter", "Predicted against observed", figure("scatter", [panel], caption, legend)
+    )
 
 
 def calibration(record: Mapping[str, Any]) -> Section | None:
@@ -96,15 +130,26 @@ def _reliability(data: Mapping[str, Any]) -> Markup | None:
     if bins is None:
         return None
     total, near = bins.n.sum(), (bins.low <= bins.confidence) & (bins.confidence <= bins.high)
-    off = f" On average confidence and accuracy differ by {number(data['ece'])}." if real(data.get("ece")) else ""
+    off = (
+        f" On average confidence and accuracy differ by {number(data['ece'])}."
+        if real(data.get("ece"))
+        else ""
+    )
     caption = (
         f"{count(total)} predictions in {bins.n.size} bin{'s' * (bins.n.size > 1)} by confidence; "
         f"in {int(near.sum())} of them the interval of the accuracy contains the confidence.{off} "
         "Below the dashed line predictions are too sure, above it not sure enough."
     )
-    rows = [[number(c), number(a), span(low, high), count(n)] for c, a, n, low, high in zip(*bins, strict=True)]
+    rows = [
+        [number(c), number(a), span(low, high), count(n)]
+        for c, a, n, low, high in zip(*bins, strict=True)
+    ]
     listed = table(["confidence", "accuracy", "interval", "rows"], rows, "Calibration in numbers")
-    legend = [("stroke", "accuracy and its interval"), ("box", "rows in the bin"), ("dashes", "perfect")]
+    legend = [
+        ("stroke", "accuracy and its interval"),
+        ("box", "rows in the bin"),
+        ("dashes", "perfect"),
+    ]
     panel = Panel(None, caption, "confidence", "accuracy", partial(reliability_panel, bins=bins))
     return joined([figure("calibration", [panel], caption, legend), folded("The numbers", listed)])
 
@@ -113,16 +158,25 @@ def _coverage(data: Mapping[str, Any]) -> Markup:
     found = coverage(data)
     worst = int(np.argmax(np.abs(found.coverage - found.levels)))
     caption = (
-        f"Of the {share(found.levels[-1])} intervals, {share(found.coverage[-1])} contain the observed value. "
-        f"The largest difference is at the {share(found.levels[worst])} level, with {share(found.coverage[worst])}. "
+        f"Of the {share(found.levels[-1])} intervals, {share(found.coverage[-1])} contain the "
+        "observed value. "
+        f"The largest difference is at the {share(found.levels[worst])} level, with "
+        f"{share(found.coverage[worst])}. "
         "Below the dashed line intervals are too narrow, above it too wide."
     )
     rows = [
-        [share(level), share(c), f"{share(low)} to {share(high)}"] for level, c, low, high in zip(*found, strict=True)
+        [share(level), share(c), f"{share(low)} to {share(high)}"]
+        for level, c, low, high in zip(*found, strict=True)
     ]
     listed = table(["level", "coverage", "interval of the coverage"], rows, "Coverage in numbers")
     legend = [("stroke", "coverage"), ("tint-95", "its interval"), ("dashes", "perfect")]
-    panel = Panel(None, caption, "level of the interval", "share of rows inside", partial(coverage_panel, found=found))
+    panel = Panel(
+        None,
+        caption,
+        "level of the interval",
+        "share of rows inside",
+        partial(coverage_panel, found=found),
+    )
     return joined([figure("calibration", [panel], caption, legend), folded("The numbers", listed)])
 
 
@@ -140,17 +194,27 @@ def histograms(record: Mapping[str, Any]) -> Section | None:
         panels = [_probability_panel(record, row, f"histograms[{i}]") for i, row in enumerate(rows)]
         legend = [("box", "draws"), ("stroke", "Beta fit")]
         told = (
-            "Each panel is one row of the test set, and shows the probability that single draws give to its true "
-            "class. Near 1 they are right and sure, near 0 wrong and sure; in a wide histogram they disagree."
+            "Each panel is one row of the test set, and shows the probability that single draws "
+            "give to its true "
+            "class. Near 1 they are right and sure, near 0 wrong and sure; in a wide histogram "
+            "they disagree."
         )
     return Section("histograms", "Single rows", figure("histograms", panels, told, legend))
 
 
 def _probability_panel(record: Mapping[str, Any], row: Mapping[str, Any], name: str) -> Panel:
     draws = probabilities(entry(row, "probability", name), f"{name} probability")
-    title = f"row {setting(entry(row, 'row', name))}: {_class(record, int(entry(row, 'class', name)))}"
+    title = (
+        f"row {setting(entry(row, 'row', name))}: {_class(record, int(entry(row, 'class', name)))}"
+    )
     words = f"{title}; probability of the true class over draws: mean {number(draws.mean())}, std {number(draws.std())}"
-    return Panel(title, words, "probability of the true class", "density", partial(probability_panel, draws=draws))
+    return Panel(
+        title,
+        words,
+        "probability of the true class",
+        "density",
+        partial(probability_panel, draws=draws),
+    )
 
 
 def _value_panel(row: Mapping[str, Any], name: str) -> Panel:
@@ -159,7 +223,13 @@ def _value_panel(row: Mapping[str, Any], name: str) -> Panel:
     title = f"row {setting(entry(row, 'row', name))}"
     moments = f"mean {number(draws.mean())}, std {number(draws.std())}"
     words = f"{title}; predicted values over draws: {moments}, observed {number(observed)}"
-    return Panel(title, words, "predicted value", "density", partial(value_panel, draws=draws, observed=observed))
+    return Panel(
+        title,
+        words,
+        "predicted value",
+        "density",
+        partial(value_panel, draws=draws, observed=observed),
+    )
 
 
 def history(record: Mapping[str, Any]) -> Section | None:
@@ -167,7 +237,9 @@ def history(record: Mapping[str, Any]) -> Section | None:
     steps = record.get("history")
     if not steps:
         return None
-    found = {name: line for key, name in _COURSES.items() if (line := course(steps, key)) is not None}
+    found = {
+        name: line for key, name in _COURSES.items() if (line := course(steps, key)) is not None
+    }
     if not found:
         return None
     panels = [
@@ -176,9 +248,7 @@ def history(record: Mapping[str, Any]) -> Section | None:
     ]
     times = [step["seconds"] for step in steps if real(step.get("seconds"))]
     caption = " ".join(f"{_course_words(name, line)}" for name, line in found.items())
-    caption = (
-        f"{count(len(steps))} step{'s' * (len(steps) > 1)}{f' in {seconds(sum(times))}' if times else ''}. {caption}"
-    )
+    caption = f"{count(len(steps))} step{'s' * (len(steps) > 1)}{f' in {seconds(sum(times))}' if times else ''}. {caption}"
     return Section(
         "history",
         "Along the run",
@@ -189,15 +259,32 @@ def history(record: Mapping[str, Any]) -> Section | None:
 def _course_words(name: str, line: Course) -> str:
     first, last = number(line.value[0]), number(line.value[-1])
     start = name[0].upper() + name[1:]
-    return f"{start}: {first}." if line.step.size == 1 else f"{start}: {first} at first, {last} at the end."
+    return (
+        f"{start}: {first}."
+        if line.step.size == 1
+        else f"{start}: {first} at first, {last} at the end."
+    )
 
 
 def _step_table(steps: Sequence[Mapping[str, Any]]) -> Markup:
     """Return at most 60 steps, evenly spread, the first and the last among them."""
-    kept = sorted(set(np.linspace(0, len(steps) - 1, min(_MOST_ROWS, len(steps))).round().astype(int).tolist()))
-    names = [str(key) for key in dict.fromkeys(key for step in steps for key in step) if key != "step"]
-    rows = [[setting(steps[i].get("step", 1 + i)), *(_measured(steps[i].get(name)) for name in names)] for i in kept]
-    note = tag("p", f"{len(kept)} of {count(len(steps))} steps.", class_="note") if len(kept) < len(steps) else None
+    kept = sorted(
+        set(
+            np.linspace(0, len(steps) - 1, min(_MOST_ROWS, len(steps))).round().astype(int).tolist()
+        )
+    )
+    names = [
+        str(key) for key in dict.fromkeys(key for step in steps for key in step) if key != "step"
+    ]
+    rows = [
+        [setting(steps[i].get("step", 1 + i)), *(_measured(steps[i].get(name)) for name in names)]
+        for i in kept
+    ]
+    note = (
+        tag("p", f"{len(kept)} of {count(len(steps))} steps.", class_="note")
+        if len(kept) < len(steps)
+        else None
+    )
     header = ["step", *(_COURSES.get(name, name.replace("_", " ")) for name in names)]
     return joined([table(header, rows, "The run, step by step"), note])
 

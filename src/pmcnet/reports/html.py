@@ -25,16 +25,26 @@ def tag(name: str, *inside: str | None, **named: str | None) -> Markup:
 
 def attributes(**named: str | None) -> str:
     """Return ` key="value"` of each; `class_` means class, `aria_label` means aria-label, None is left out."""
-    pairs = ((key.rstrip("_").replace("_", "-"), value) for key, value in named.items() if value is not None)
+    pairs = (
+        (key.rstrip("_").replace("_", "-"), value)
+        for key, value in named.items()
+        if value is not None
+    )
     return "".join(f' {key}="{escape(value)}"' for key, value in pairs)
 
 
 def joined(parts: Iterable[str | None]) -> Markup:
     """Return all parts as one piece of HTML."""
-    return Markup("".join(part if isinstance(part, Markup) else escape(part) for part in parts if part is not None))
+    return Markup(
+        "".join(
+            part if isinstance(part, Markup) else escape(part) for part in parts if part is not None
+        )
+    )
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], label: str, *, numbers_from: int = 1) -> Markup:
+def table(
+    header: Sequence[str], rows: Iterable[Sequence[str]], label: str, *, numbers_from: int = 1
+) -> Markup:
     """Return a table that scrolls in its own frame, the first cell of each row being its name.
 
     Args:
@@ -44,7 +54,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], label: str, *, n
         numbers_from: the first column whose cells are set flush right.
     """
     side = ["number" if i >= numbers_from else None for i in range(len(header))]
-    names = [tag("th", name, scope="col", class_=kind) for name, kind in zip(header, side, strict=True)]
+    names = [
+        tag("th", name, scope="col", class_=kind) for name, kind in zip(header, side, strict=True)
+    ]
     lines = [
         tag(
             "tr",

@@ -54,20 +54,29 @@ def render(record: Mapping[str, Any]) -> str:
         "body",
         tag("a", "To the verdict", href="#verdict", class_="skip"),
         _header(record),
-        tag("div", _contents(parts), tag("main", sections.verdict(record), *map(_section, parts)), class_="columns"),
+        tag(
+            "div",
+            _contents(parts),
+            tag("main", sections.verdict(record), *map(_section, parts)),
+            class_="columns",
+        ),
         _footer(record),
     )
     return f'<!DOCTYPE html>\n<html lang="en">\n{_head(str(record["title"]))}\n{body}\n</html>\n'
 
 
-def _made(make: Callable[[Mapping[str, Any]], Section | None], record: Mapping[str, Any]) -> Section | None:
+def _made(
+    make: Callable[[Mapping[str, Any]], Section | None], record: Mapping[str, Any]
+) -> Section | None:
     try:
         return make(record)
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         told = f"{type(error).__name__}: {error}"
-        raise InputError(f"the {make.__name__} of this record cannot be read ({told:.120}). {REMEDY}") from error
+        raise InputError(
+            f"the {make.__name__} of this record cannot be read ({told:.120}). {REMEDY}"
+        ) from error
 
 
 def _head(title: str) -> Markup:
@@ -82,14 +91,19 @@ def _head(title: str) -> Markup:
 
 
 def _header(record: Mapping[str, Any]) -> Markup:
-    kind = {"binary": "classification, two classes", "multiclass": "classification", "regression": "regression"}
+    kind = {
+        "binary": "classification, two classes",
+        "multiclass": "classification",
+        "regression": "regression",
+    }
     words = f"Report of a Bayesian neural network · {kind[record['task']]}"
     return tag("header", tag("p", words, class_="kind"), tag("h1", str(record["title"])))
 
 
 def _contents(parts: list[Section]) -> Markup:
     links = [
-        tag("li", tag("a", title, href=f"#{key}")) for key, title in [("verdict", "Verdict"), *(p[:2] for p in parts)]
+        tag("li", tag("a", title, href=f"#{key}"))
+        for key, title in [("verdict", "Verdict"), *(p[:2] for p in parts)]
     ]
     return tag("nav", tag("ul", *links), aria_label="Contents")
 
@@ -100,8 +114,13 @@ def _section(part: Section) -> Markup:
 
 def _footer(record: Mapping[str, Any]) -> Markup:
     version = record["summary"].get("version")
-    words = f"Written by pmcnet {setting(version)}." if version is not None else "Written by pmcnet."
-    return tag("footer", tag("p", joined([words, " This page is one file and loads nothing from elsewhere."])))
+    words = (
+        f"Written by pmcnet {setting(version)}." if version is not None else "Written by pmcnet."
+    )
+    return tag(
+        "footer",
+        tag("p", joined([words, " This page is one file and loads nothing from elsewhere."])),
+    )
 
 
 def _replace(path: Path, content: bytes) -> None:

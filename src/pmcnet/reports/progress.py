@@ -5,9 +5,25 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
-from pmcnet.ais import AnnealedRecord, AnnealedState, ChainRecord, ChainState, PMCInfo, PMCState, forecast
+from pmcnet.ais import (
+    AnnealedRecord,
+    AnnealedState,
+    ChainRecord,
+    ChainState,
+    PMCInfo,
+    PMCState,
+    forecast,
+)
 
 SECONDS_BETWEEN_LINES = 5.0
 """Where there is no terminal, lines of progress are at least this far apart."""
@@ -19,7 +35,9 @@ class _Display:
     def __init__(self, console: Console | None, *columns: ProgressColumn) -> None:
         self.console = console or Console(stderr=True)
         self._history: list[AnnealedRecord] = []
-        self._bar = Progress(*columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console)
+        self._bar = Progress(
+            *columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console
+        )
 
     def __enter__(self) -> Self:
         if self.console.is_terminal:
@@ -27,7 +45,10 @@ class _Display:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self.console.is_terminal:
             self._bar.stop()
@@ -39,8 +60,9 @@ class AnnealingProgress(_Display):
     with AnnealingProgress() as progress:
         result = ais.AnnealedPMC().run(target, seed=0, observers=[progress])
 
-    The time left is the sampler's own forecast from the temperatures it has passed. It says "at least" while
-    trajectories are still getting longer, since each temperature then costs more than the last.
+    The time left is the sampler's own forecast from the temperatures it has passed. It says "at
+    least" while trajectories are still getting longer, since each temperature then costs more than
+    the last.
 
     Args:
         console: where to write; standard error when absent.
@@ -109,7 +131,9 @@ class FitProgress(_Display):
     def _show(self, share: float | None, text: str) -> None:
         if self.console.is_terminal:
             if self._task is None:
-                self._task = self._bar.add_task("fit", total=None if share is None else 1.0, text=text)
+                self._task = self._bar.add_task(
+                    "fit", total=None if share is None else 1.0, text=text
+                )
             self._bar.update(self._task, completed=share or 0.0, text=text)
         elif share == 1.0 or time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
             self._said = time.monotonic()
@@ -119,7 +143,9 @@ class FitProgress(_Display):
 def describe(history: list[AnnealedRecord]) -> str:
     """One line about the latest temperature."""
     last = history[-1]
-    text = f"temperature {last.temperature:.3g}, ESS {last.ess:.0f}, acceptance {last.acceptance:.0%}"
+    text = (
+        f"temperature {last.temperature:.3g}, ESS {last.ess:.0f}, acceptance {last.acceptance:.0%}"
+    )
     left = forecast(history).seconds
     if left == 0:
         return f"{text}, log Z {last.log_evidence:.2f}"

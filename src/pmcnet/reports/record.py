@@ -61,15 +61,22 @@ def class_names(record: Mapping[str, Any]) -> list[str]:
 
 def real(value: Any) -> TypeGuard[float]:
     """Say whether `value` is a finite number that double precision can hold."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= float_info.max
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and abs(value) <= float_info.max
+    )
 
 
 def _check_format(given: Any) -> None:
     if not isinstance(given, int) or isinstance(given, bool):
-        raise InputError(f"a record must say its format, 1 to {FORMAT}; got {given!r:.40}. {REMEDY}")
+        raise InputError(
+            f"a record must say its format, 1 to {FORMAT}; got {given!r:.40}. {REMEDY}"
+        )
     if given > FORMAT:
         raise InputError(
-            f"this record has format {given}, and this pmcnet reads formats up to {FORMAT}. Upgrade pmcnet to read it."
+            f"this record has format {given}, and this pmcnet reads formats up to {FORMAT}. "
+            "Upgrade pmcnet to read it."
         )
     if given < 1:
         raise InputError(f"a record has a format of 1 to {FORMAT}; got {given}. {REMEDY}")
@@ -78,28 +85,36 @@ def _check_format(given: Any) -> None:
 def _check_form(record: Mapping[str, Any], key: str, form: type) -> None:
     if key not in record:
         raise InputError(
-            f"a record must have the key {key!r}; got the keys {sorted(map(str, record))!r:.200}. {REMEDY}"
+            f"a record must have the key {key!r}; got the keys {sorted(map(str, record))!r:.200}. "
+            f"{REMEDY}"
         )
     if not isinstance(record[key], form):
-        raise InputError(f"{key} of a record must be {_WORDS[form]}; got {type(record[key]).__name__}. {REMEDY}")
+        raise InputError(
+            f"{key} of a record must be {_WORDS[form]}; got {type(record[key]).__name__}. {REMEDY}"
+        )
 
 
 def _check_word(given: Any, allowed: Sequence[str], name: str) -> None:
     if given not in allowed:
-        raise InputError(f"{name} of a record must be one of {', '.join(allowed)}; got {given!r:.40}. {REMEDY}")
+        raise InputError(
+            f"{name} of a record must be one of {', '.join(allowed)}; got {given!r:.40}. {REMEDY}"
+        )
 
 
 def _check_entries(entries: Sequence[Any], key: str) -> None:
     for i, item in enumerate(entries):
         if not isinstance(item, Mapping):
-            raise InputError(f"{key}[{i}] of a record must be a mapping; got {type(item).__name__}. {REMEDY}")
+            raise InputError(
+                f"{key}[{i}] of a record must be a mapping; got {type(item).__name__}. {REMEDY}"
+            )
 
 
 def _check_metric(metric: Mapping[str, Any], name: str) -> None:
     for key in ("name", "value"):
         if key not in metric:
             raise InputError(
-                f"{name} must have the key {key!r}; got the keys {sorted(map(str, metric))!r:.200}. {REMEDY}"
+                f"{name} must have the key {key!r}; got the keys "
+                f"{sorted(map(str, metric))!r:.200}. {REMEDY}"
             )
     value = metric["value"]
     if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):

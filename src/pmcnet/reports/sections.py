@@ -6,12 +6,24 @@ from typing import Any, NamedTuple
 from pmcnet.reports.confusion_tables import matrix_table
 from pmcnet.reports.figures.confusion import cell_text, checked_counts
 from pmcnet.reports.figures.forest import forest, metric_table
-from pmcnet.reports.html import MISSING, Markup, count, joined, number, setting, share, span, table, tag
+from pmcnet.reports.html import (
+    MISSING,
+    Markup,
+    count,
+    joined,
+    number,
+    setting,
+    share,
+    span,
+    table,
+    tag,
+)
 from pmcnet.reports.record import STATUSES, class_names, real
 
 _MEANING = {
     "trustworthy": "The draws stand for the whole posterior, so probabilities and intervals can be used as they are. "
-    "Whether the model suits the data is a second question: the metrics and the calibration below answer it.",
+    "Whether the model suits the data is a second question: the metrics and the calibration below "
+    "answer it.",
     "doubtful": "Use the predictions with care: averages may be about right, but probabilities and intervals can be "
     "too sure of themselves. Run longer, or with more draws, before a decision rests on them.",
     "degenerate": "Do not use these predictions: too few draws count, so what follows describes those few and not the "
@@ -44,7 +56,12 @@ def badge(status: str) -> Markup:
     if status not in STATUSES:
         return joined([status])
     sign = {"trustworthy": "✓", "doubtful": "?", "degenerate": "✕"}[status]
-    return tag("span", tag("span", sign, class_="sign", aria_hidden="true"), status, class_=f"badge {status}")
+    return tag(
+        "span",
+        tag("span", sign, class_="sign", aria_hidden="true"),
+        status,
+        class_=f"badge {status}",
+    )
 
 
 def facts(record: Mapping[str, Any]) -> Section:
@@ -60,11 +77,17 @@ def facts(record: Mapping[str, Any]) -> Section:
         "features": count(summary.get("n_features")),
         "method": setting(summary.get("method")),
         "network": setting(summary.get("network")),
-        "prior": f"std {setting(summary['prior_std'])}" if summary.get("prior_std") is not None else MISSING,
+        "prior": f"std {setting(summary['prior_std'])}"
+        if summary.get("prior_std") is not None
+        else MISSING,
         "time to fit": seconds(summary.get("fit_seconds")),
         "time to predict": seconds(summary.get("predict_seconds")),
     }
-    tiles = [tag("div", tag("dt", name), tag("dd", value)) for name, value in shown.items() if value != MISSING]
+    tiles = [
+        tag("div", tag("dt", name), tag("dd", value))
+        for name, value in shown.items()
+        if value != MISSING
+    ]
     why = summary.get("method_reason")
     reason = tag("p", tag("strong", "Why this method? "), str(why)) if why else None
     return Section("facts", "Key facts", joined([tag("dl", *tiles, class_="facts"), reason]))
@@ -86,7 +109,11 @@ def metrics(record: Mapping[str, Any]) -> Section | None:
     n = record["summary"].get("n_test")
     rows = f"{count(n)} test row{'s' if n != 1 else ''}" if real(n) else "the test rows"
     first = tag("p", f"Measured on {rows}, which the fit has not seen.")
-    return Section("metrics", "Metrics", joined([first, metric_table(record["metrics"]), forest(record["metrics"])]))
+    return Section(
+        "metrics",
+        "Metrics",
+        joined([first, metric_table(record["metrics"]), forest(record["metrics"])]),
+    )
 
 
 def uncertain(record: Mapping[str, Any]) -> Section | None:
@@ -97,18 +124,32 @@ def uncertain(record: Mapping[str, Any]) -> Section | None:
     if record["task"] == "regression":
         header = ["row", "prediction", "truth", "std", "interval", "noise", "disagreement"]
         cells = [_regression_row(row) for row in rows]
-        words = (
-            "Noise is the spread that every draw expects; disagreement is that between draws, which more data can cure."
-        )
+        words = "Noise is the spread that every draw expects; disagreement is that between draws, which more data can cure."
     else:
-        header = ["row", "prediction", "truth", "probability", "uncertainty", "noise", "disagreement"]
+        header = [
+            "row",
+            "prediction",
+            "truth",
+            "probability",
+            "uncertainty",
+            "noise",
+            "disagreement",
+        ]
         cells = [_class_row(row) for row in rows]
         words = (
-            "Uncertainty is the entropy of the averaged prediction in nats. It is the sum of noise, which every draw "
+            "Uncertainty is the entropy of the averaged prediction in nats. It is the sum of "
+            "noise, which every draw "
             "expects, and of disagreement between draws, which more data can cure."
         )
-    listed = table(header, cells, "The most uncertain rows", numbers_from=3 if record["task"] != "regression" else 1)
-    return Section("uncertain", "Most uncertain rows", joined([listed, tag("p", words, class_="note")]))
+    listed = table(
+        header,
+        cells,
+        "The most uncertain rows",
+        numbers_from=3 if record["task"] != "regression" else 1,
+    )
+    return Section(
+        "uncertain", "Most uncertain rows", joined([listed, tag("p", words, class_="note")])
+    )
 
 
 def _class_row(row: Mapping[str, Any]) -> list[str]:
@@ -118,14 +159,23 @@ def _class_row(row: Mapping[str, Any]) -> list[str]:
 
 def _regression_row(row: Mapping[str, Any]) -> list[str]:
     between = span(row.get("low"), row.get("high"))
-    first = [setting(row.get("row")), number(row.get("prediction")), number(row.get("truth")), number(row.get("std"))]
+    first = [
+        setting(row.get("row")),
+        number(row.get("prediction")),
+        number(row.get("truth")),
+        number(row.get("std")),
+    ]
     return [*first, between, number(row.get("aleatoric")), number(row.get("epistemic"))]
 
 
 def _truth(row: Mapping[str, Any]) -> Markup:
     """Return the truth, a wrong prediction marked by a sign and by weight."""
     truth, wrong = setting(row.get("truth")), row.get("truth") not in (None, row.get("prediction"))
-    return tag("span", truth, tag("span", "\u00a0✕", title="wrong"), class_="wrong") if wrong else joined([truth])
+    return (
+        tag("span", truth, tag("span", "\u00a0✕", title="wrong"), class_="wrong")
+        if wrong
+        else joined([truth])
+    )
 
 
 def confusion(record: Mapping[str, Any]) -> Section | None:
@@ -146,7 +196,11 @@ def settings(record: Mapping[str, Any]) -> Section | None:
     """Return every setting of the run by its name."""
     rows = list(_flat(record["settings"]))
     return (
-        Section("settings", "Settings", table(["setting", "value"], rows, "Settings", numbers_from=2)) if rows else None
+        Section(
+            "settings", "Settings", table(["setting", "value"], rows, "Settings", numbers_from=2)
+        )
+        if rows
+        else None
     )
 
 
@@ -164,7 +218,9 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
     found = record["diagnostics"]
     n, ess = found.get("n_draws"), found.get("ess")
     part = (
-        f"{share(ess / n)} of the draws; the closer to all of them, the better" if real(n) and n and real(ess) else ""
+        f"{share(ess / n)} of the draws; the closer to all of them, the better"
+        if real(n) and n and real(ess)
+        else ""
     )
     error = found.get("log_evidence_error")
     evidence = number(found.get("log_evidence")) + (f" ± {number(error)}" if real(error) else "")
@@ -172,11 +228,17 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
         ["draws", count(n), "how many networks the prediction averages"],
         ["effective draws", count(ess), part],
         ["Pareto k-hat", number(found.get("khat")), _khat(found.get("khat"))],
-        ["log evidence", evidence, "log-probability of the training data under the model, in nats; to compare models"],
+        [
+            "log evidence",
+            evidence,
+            "log-probability of the training data under the model, in nats; to compare models",
+        ],
     ]
     rows += [[str(key), setting(value), ""] for key, value in found.items() if key not in _KNOWN]
     return Section(
-        "diagnostics", "Diagnostics", table(["number", "value", "meaning"], rows, "Diagnostics", numbers_from=3)
+        "diagnostics",
+        "Diagnostics",
+        table(["number", "value", "meaning"], rows, "Diagnostics", numbers_from=3),
     )
 
 

@@ -6,8 +6,8 @@ A table is plain data:
      "rows": [{"label": str, "note": str,
                "cells": {metric: {"mean": float, "std": float, "spread": float | None, "paper": [mean, std] | None}}}]}
 
-`std` is over the draws of one posterior, `spread` over seeds. What is missing or None is shown as "-"; of a cell that
-has nothing but its mean, that alone is shown.
+`std` is over the draws of one posterior, `spread` over seeds. What is missing or None is shown as
+"-"; of a cell that has nothing but its mean, that alone is shown.
 """
 
 import math
@@ -39,7 +39,16 @@ def plain(table: Mapping[str, Any]) -> str:
     head, *blocks = ["\n".join(_fixed(row, widths)) for row in lines]
     notes = [_GAP + row[n_columns] if row[n_columns:] and row[n_columns] else "" for row in rows]
     body = [part for pair in zip(blocks, notes, strict=True) for part in pair]
-    parts = [_text(table["title"]), _meaning(table), rule, head, rule, *body, rule, _text(table.get("caption"))]
+    parts = [
+        _text(table["title"]),
+        _meaning(table),
+        rule,
+        head,
+        rule,
+        *body,
+        rule,
+        _text(table.get("caption")),
+    ]
     return "\n".join(part for part in parts if part) + "\n"
 
 
@@ -47,7 +56,12 @@ def markdown(table: Mapping[str, Any]) -> str:
     """Return a heading and a Markdown table, the paper's numbers on a second line of each cell."""
     header, rows = _content(table)
     body = [_piped(header), _piped(["---"] * len(header)), *(_piped(row) for row in rows)]
-    parts = [f"### {_text(table['title'])}", _meaning(table), "\n".join(body), _text(table.get("caption"))]
+    parts = [
+        f"### {_text(table['title'])}",
+        _meaning(table),
+        "\n".join(body),
+        _text(table.get("caption")),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -55,8 +69,15 @@ def rich_table(table: Mapping[str, Any]) -> Table:
     """Return the same table for a terminal."""
     header, rows = _content(table)
     caption, meaning = _text(table.get("caption")), _meaning(table)
-    title = Text.assemble((_text(table["title"]), "bold"), *([("\n" + meaning, "dim")] if meaning else []))
-    drawn = Table(title=title, caption=Text(caption) if caption else None, title_justify="left", caption_justify="left")
+    title = Text.assemble(
+        (_text(table["title"]), "bold"), *([("\n" + meaning, "dim")] if meaning else [])
+    )
+    drawn = Table(
+        title=title,
+        caption=Text(caption) if caption else None,
+        title_justify="left",
+        caption_justify="left",
+    )
     for i, name in enumerate(header):
         drawn.add_column(Text(name), no_wrap=1 <= i <= len(table["columns"]))
     for row in rows:
@@ -74,7 +95,9 @@ def number(value: float | None, *, smallest: float = _SMALL) -> str:
     if value is None:
         return MISSING
     if math.isnan(value):
-        raise InputError("a table cell must not be NaN; give None for a number that does not exist.")
+        raise InputError(
+            "a table cell must not be NaN; give None for a number that does not exist."
+        )
     if 0 < abs(value) < smallest:
         return f"{value:.1e}"
     return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4f}"
@@ -98,14 +121,18 @@ def _content(table: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     columns, rows = list(table["columns"]), list(table["rows"])
     has_note = any(row.get("note") for row in rows)
     header = ["", *(str(name) for name in columns), *(["note"] if has_note else [])]
-    return header, [_row(row, columns) + ([_text(row.get("note"))] if has_note else []) for row in rows]
+    return header, [
+        _row(row, columns) + ([_text(row.get("note"))] if has_note else []) for row in rows
+    ]
 
 
 def _row(row: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
     cells = row.get("cells") or {}
     unknown = sorted(set(cells) - set(columns))
     if unknown:
-        raise InputError(f"row {row.get('label')!r} has cells {unknown} that are no column; add them to columns.")
+        raise InputError(
+            f"row {row.get('label')!r} has cells {unknown} that are no column; add them to columns."
+        )
     label = row.get("label")
     return [MISSING if label is None else str(label), *(_cell(cells.get(name)) for name in columns)]
 
@@ -136,11 +163,16 @@ def _text(value: Any) -> str:
 
 def _fixed(row: Sequence[Sequence[str]], widths: Sequence[int]) -> list[str]:
     lines = zip_longest(*row, fillvalue="")
-    return [_GAP.join(f"{part:<{w}}" for part, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return [
+        _GAP.join(f"{part:<{w}}" for part, w in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
 
 
 def _piped(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", "<br>") for cell in cells) + " |"
+    return (
+        "| " + " | ".join(cell.replace("|", "\\|").replace("\n", "<br>") for cell in cells) + " |"
+    )
 
 
 def _styled(cell: str) -> Text:

@@ -98,6 +98,7 @@ def _check_problem(path: Path, problem: Problem) -> None:
         raise InputError(f"{path} does not say what it belongs to. Fit again.") from error
     if differing:
         raise InputError(
-            f"{path} belongs to another run: it was begun with another {', '.join(differing):.200}. Give config.toml "
+            f"{path} belongs to another run: it was begun with another "
+            f"{', '.join(differing):.200}. Give config.toml "
             "the settings it was begun with, or fit again."
         )

@@ -38,7 +38,11 @@ class Compared(NamedTuple):
 
 def method_names(text: str) -> list[str]:
     """Names from a list with commas; "all" is every method whose library is there."""
-    names = names_at_hand() if text == "all" else [name.strip() for name in text.split(",") if name.strip()]
+    names = (
+        names_at_hand()
+        if text == "all"
+        else [name.strip() for name in text.split(",") if name.strip()]
+    )
     if not names:
         raise InputError("--methods must name at least one method, or be all.")
     for name in names:
@@ -47,7 +51,12 @@ def method_names(text: str) -> list[str]:
 
 
 def compare_runs(
-    settings: RunSettings, methods: Sequence[str], out: Path, *, shown: Shown, tune: Tune = "validation"
+    settings: RunSettings,
+    methods: Sequence[str],
+    out: Path,
+    *,
+    shown: Shown,
+    tune: Tune = "validation",
 ) -> Compared:
     """Fit each method on the same training rows and score it on the same test rows.
 
@@ -58,8 +67,8 @@ def compare_runs(
         methods: names.
         out: the folder to make; each method's run lies in it.
         shown: displays progress.
-        tune: "validation" chooses the settings of each method that has a grid on validation rows; "none" takes its
-            defaults.
+        tune: "validation" chooses the settings of each method that has a grid on validation rows;
+            "none" takes its defaults.
     """
     prepared = prepare(settings)
     each = {name: _own(prepared.settings, name) for name in methods}
@@ -81,9 +90,14 @@ def compare_runs(
             folder.discard()
         raise
     if len(prepared.y_test):
-        best = best_in([run.model for run in finished], prepared.x_test, prepared.y_test, seed=settings.seed)
+        best = best_in(
+            [run.model for run in finished], prepared.x_test, prepared.y_test, seed=settings.seed
+        )
         for entry, names, run in zip(entries, best, finished, strict=True):
-            entry |= {"best": [name for name in names if name in entry["metrics"]], **_figures(run, prepared)}
+            entry |= {
+                "best": [name for name in names if name in entry["metrics"]],
+                **_figures(run, prepared),
+            }
     write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
     page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
     return Compared(out, entries, page)
@@ -92,7 +106,12 @@ def compare_runs(
 def _own(settings: RunSettings, name: str) -> RunSettings:
     """The settings of one method: evidence chooses the prior of annealed only, so the others choose their own way."""
     by_evidence = settings.prior_std == "evidence" and name != "annealed"
-    return replace(settings, method=name, method_options={}, prior_std="auto" if by_evidence else settings.prior_std)
+    return replace(
+        settings,
+        method=name,
+        method_options={},
+        prior_std="auto" if by_evidence else settings.prior_std,
+    )
 
 
 def _entry(run: Finished, found: Tuned | None) -> Record:
@@ -102,7 +121,10 @@ def _entry(run: Finished, found: Tuned | None) -> Record:
         "method": run.model.method_,
         "verdict": diagnostics["verdict"],
         "metrics": run.metrics["bma"],
-        "per_draw": {name: {"mean": v["mean"], "std": v["std"]} for name, v in run.metrics["per_draw"].items()},
+        "per_draw": {
+            name: {"mean": v["mean"], "std": v["std"]}
+            for name, v in run.metrics["per_draw"].items()
+        },
         "ess": diagnostics["ess"],
         "seconds": run.metrics["seconds"]["fit"] - run.model.prior_seconds_,
         **tuning_record(run.model, found),
@@ -120,5 +142,7 @@ def _figures(run: Finished, prepared: Prepared) -> Record:
     if run.report["task"] == "binary":
         average = torch.as_tensor(run.model.predict_proba(prepared.x_test))
         curves = roc_bands(average[None], class_labels(run.model, prepared.y_test))
-        found["roc"] = next(({key: c[key] for key in ("grid", "mean")} for c in curves if c["class"] == 1), None)
+        found["roc"] = next(
+            ({key: c[key] for key in ("grid", "mean")} for c in curves if c["class"] == 1), None
+        )
     return found

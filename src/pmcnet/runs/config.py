@@ -73,28 +73,41 @@ class RunSettings:
     def __post_init__(self) -> None:
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r:.60}.")
-        if not all(0 < size <= MOST_UNITS for size in self.hidden) or len(self.hidden) > MOST_LAYERS:
+                raise InputError(
+                    f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r:.60}."
+                )
+        if (
+            not all(0 < size <= MOST_UNITS for size in self.hidden)
+            or len(self.hidden) > MOST_LAYERS
+        ):
             given = ",".join(map(str, self.hidden))
             raise InputError(
-                f"hidden must be positive whole numbers like 16 or 50,50, up to {MOST_LAYERS} layers of {MOST_UNITS} "
+                f"hidden must be positive whole numbers like 16 or 50,50, up to {MOST_LAYERS} "
+                f"layers of {MOST_UNITS} "
                 f"units; got {given:.60}. Use --hidden 16."
             )
         for name, word in (("prior_std", "auto, evidence, validation"), ("noise", "learn")):
             value = getattr(self, name)
             if not (value in word.split(", ") if isinstance(value, str) else 0 < value < math.inf):
                 told_value = value if isinstance(value, float) else _name(str(value))
-                raise InputError(f"{name} must be {word} or a positive number; got {told_value}. Use e.g. {name} = 1.")
+                raise InputError(
+                    f"{name} must be {word} or a positive number; got {told_value}. Use e.g. "
+                    f"{name} = 1."
+                )
         seconds_of(self.budget)
         if not 0 <= self.test_share < 1:
             raise InputError(
-                f"test_share must lie in [0, 1), the share of test rows; got {self.test_share}. Use --test-share 0.2."
+                f"test_share must lie in [0, 1), the share of test rows; got {self.test_share}. "
+                "Use --test-share 0.2."
             )
         if not 0 <= self.seed < 1 << 32:
-            raise InputError(f"seed must be a whole number from 0 to 2**32 - 1; got {self.seed}. Use --seed 0.")
+            raise InputError(
+                f"seed must be a whole number from 0 to 2**32 - 1; got {self.seed}. Use --seed 0."
+            )
         if not 1 <= self.n_passes <= MOST_PASSES:
             raise InputError(
-                f"n_passes must be at least 1, at most {MOST_PASSES}; got {self.n_passes}. Use --passes 100."
+                f"n_passes must be at least 1, at most {MOST_PASSES}; got {self.n_passes}. Use "
+                "--passes 100."
             )
 
     @classmethod
@@ -104,10 +117,15 @@ class RunSettings:
         unknown = sorted(set(given) - set(known))
         if unknown:
             names = ", ".join(map(_name, unknown[:10]))
-            raise InputError(f"there is no setting {names}; there are {', '.join(known)}. Correct or remove it.")
+            raise InputError(
+                f"there is no setting {names}; there are {', '.join(known)}. Correct or remove it."
+            )
         values = {name: _typed(name, value) for name, value in given.items()}
         if not values.get("data"):
-            raise InputError("data must be the path of a table or the name of a built-in dataset; none was given.")
+            raise InputError(
+                "data must be the path of a table or the name of a built-in dataset; none was "
+                "given."
+            )
         return cls(**values)
 
 
@@ -125,8 +143,12 @@ _EITHER = ("prior_std", "noise", "budget")
 def _typed(name: str, value: Any) -> Any:
     """A value of TOML as the type its setting has."""
     if name in _LISTS:
-        if not isinstance(value, list | tuple) or not all(type(item) is _LISTS[name] for item in value):
-            raise _wrong(name, value, "a list of texts" if name == "drop" else "a list of whole numbers")
+        if not isinstance(value, list | tuple) or not all(
+            type(item) is _LISTS[name] for item in value
+        ):
+            raise _wrong(
+                name, value, "a list of texts" if name == "drop" else "a list of whole numbers"
+            )
         return tuple(value)
     if name in _NUMBERS:
         whole = _NUMBERS[name] is int
@@ -178,7 +200,9 @@ def read_config(path: str | Path) -> dict[str, Any]:
             raise ValueError(f"a line has more than {MOST_DOTS} dots; spread it over several")
         config = tomllib.loads(text)
     except FileNotFoundError as error:
-        raise InputError(f"there is no config file {path}. Give the config.toml of a run, or write one.") from error
+        raise InputError(
+            f"there is no config file {path}. Give the config.toml of a run, or write one."
+        ) from error
     except (OSError, RecursionError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else told(error)
         raise InputError(f"{path} is not a readable TOML file ({why}). Correct it.") from error
@@ -193,5 +217,7 @@ def config_text(settings: RunSettings, provenance: Mapping[str, Any]) -> str:
     """The TOML of a run: settings first, then where it comes from."""
     values = {item.name: getattr(settings, item.name) for item in fields(settings)}
     options = {k: UNSET if v is None else v for k, v in values.pop("method_options").items()}
-    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    plain = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
+    }
     return tomli_w.dumps({**plain, "method_options": options, "provenance": dict(provenance)})

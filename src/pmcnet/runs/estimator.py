@@ -24,7 +24,11 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "random_state": settings.seed,
         "device": settings.device,
     }
-    model = PMCNetClassifier(**common) if task == "classification" else PMCNetRegressor(**common, noise=settings.noise)
+    model = (
+        PMCNetClassifier(**common)
+        if task == "classification"
+        else PMCNetRegressor(**common, noise=settings.noise)
+    )
     model._check_settings()
     _check_method(settings)
     resolve_device(settings.device)
@@ -35,7 +39,8 @@ def _check_method(settings: RunSettings) -> None:
     name = "annealed" if settings.method == "auto" else settings.method
     if settings.prior_std == "evidence" and name != "annealed":
         raise InputError(
-            f"prior_std evidence needs the annealed method, whose evidence can be trusted; got method {name}. Use "
+            "prior_std evidence needs the annealed method, whose evidence can be trusted; got "
+            f"method {name}. Use "
             "--prior-std validation or a number, or --method annealed."
         )
     options(name, settings.method_options, 2).method(name)

@@ -14,7 +14,9 @@ from pmcnet.runs.scores import Model, Record, score
 from pmcnet.runs.target_column import numbers_of, present
 
 
-def evaluate_file(model: Model, run: Path, source: str, *, target: str | None, n_passes: int, seed: int) -> Record:
+def evaluate_file(
+    model: Model, run: Path, source: str, *, target: str | None, n_passes: int, seed: int
+) -> Record:
     """Metrics as `metrics.json` has them.
 
     Args:
@@ -30,8 +32,15 @@ def evaluate_file(model: Model, run: Path, source: str, *, target: str | None, n
         target = read_config(folder.config).get("target")
     frame = data.read_frame(source)
     if not target or target not in frame.columns:
-        named = f"has no target column {target!r}" if target else "has a target column that the run does not name"
-        raise InputError(f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use --target.")
+        named = (
+            f"has no target column {target!r}"
+            if target
+            else "has a target column that the run does not name"
+        )
+        raise InputError(
+            f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use "
+            "--target."
+        )
     truth = present(frame[target], target)
     if not isinstance(model, PMCNetClassifier):
         truth = numbers_of(truth, target)

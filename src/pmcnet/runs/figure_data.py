@@ -46,8 +46,13 @@ def roc_bands(draws: Tensor, label: Tensor) -> list[Record]:
         if not 0 < count < len(label):
             continue
         tpr = metrics.roc(draws, label, GRID.to(draws), positive=positive)  # (R, G)
-        bands = {name: torch.quantile(tpr, torch.tensor(ends).to(tpr), dim=0).tolist() for name, ends in BANDS.items()}
-        curves.append({"class": positive, "grid": GRID.tolist(), "mean": tpr.mean(0).tolist(), "bands": bands})
+        bands = {
+            name: torch.quantile(tpr, torch.tensor(ends).to(tpr), dim=0).tolist()
+            for name, ends in BANDS.items()
+        }
+        curves.append(
+            {"class": positive, "grid": GRID.tolist(), "mean": tpr.mean(0).tolist(), "bands": bands}
+        )
     return curves
 
 
@@ -79,14 +84,23 @@ def reliability(probability: Tensor, label: Tensor) -> Record:
             accuracy = float(right[inside].mean())
             low, high = wilson(accuracy, n)
             bins.append(
-                {"confidence": float(confidence[inside].mean()), "accuracy": accuracy, "n": n, "low": low, "high": high}
+                {
+                    "confidence": float(confidence[inside].mean()),
+                    "accuracy": accuracy,
+                    "n": n,
+                    "low": low,
+                    "high": high,
+                }
             )
     return {"bins": bins, "ece": float(metrics.ece(probability, label))}
 
 
 def coverage_curve(rank: Tensor) -> Record:
     """Share of rows inside central intervals of each level, from the rank of y in its predictive distribution (N,)."""
-    share = [float(((rank >= (1 - level) / 2) & (rank <= (1 + level) / 2)).double().mean()) for level in LEVELS]
+    share = [
+        float(((rank >= (1 - level) / 2) & (rank <= (1 + level) / 2)).double().mean())
+        for level in LEVELS
+    ]
     ends = [wilson(value, len(rank)) for value in share]
     return {
         "levels": list(LEVELS),

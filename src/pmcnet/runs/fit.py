@@ -75,7 +75,8 @@ def fit_run(
     prepared = prepare(settings)
     if fingerprint not in (None, prepared.fingerprint):
         raise InputError(
-            f"{settings.data} is not the table that the config was written for: its fingerprint differs. Give that "
+            f"{settings.data} is not the table that the config was written for: its fingerprint "
+            "differs. Give that "
             "table, or remove [provenance] from the config to fit this one."
         )
     model = unfitted(prepared.settings, prepared.task)
@@ -93,7 +94,9 @@ def fit_run(
                 folder.discard()
             raise
         except BaseException as error:
-            if isinstance(error, InputError) or not (folder.history.is_file() or folder.checkpoints.exist()):
+            if isinstance(error, InputError) or not (
+                folder.history.is_file() or folder.checkpoints.exist()
+            ):
                 folder.discard()
             raise
 
@@ -102,7 +105,9 @@ def resume_run(path: Path, *, shown: Shown, comm: ais.Communicator = ais.SERIAL)
     """Go on with a run that was interrupted, from its last checkpoint or from the beginning."""
     folder = RunFolder.open(path)
     if folder.metrics.is_file():
-        raise InputError(f"{path} is finished; there is nothing to resume. See `pmcnet diagnose {path}`.")
+        raise InputError(
+            f"{path} is finished; there is nothing to resume. See `pmcnet diagnose {path}`."
+        )
     with _writing(folder), locked(path):
         config = read_config(folder.config)
         provenance = config.pop("provenance", {})
@@ -110,13 +115,19 @@ def resume_run(path: Path, *, shown: Shown, comm: ais.Communicator = ais.SERIAL)
         share_settings(comm, folder.config.read_text(encoding="utf-8"))
         prepared = prepare(settings)
         if provenance.get("data_fingerprint") not in (None, prepared.fingerprint):
-            raise InputError(f"{settings.data} has changed since the run began, so it cannot go on. Fit again.")
+            raise InputError(
+                f"{settings.data} has changed since the run began, so it cannot go on. Fit again."
+            )
         model = unfitted(settings, prepared.task)
-        found = folder.checkpoints.load(problem(prepared, settings), resolve_device(settings.device))
+        found = folder.checkpoints.load(
+            problem(prepared, settings), resolve_device(settings.device)
+        )
         begun = _Begun(told={key: provenance[key] for key in _CHOSEN if provenance.get(key)})
         if found is not None:
             n_steps = 0 if isinstance(found.state, TrainingState) else found.state.step
-            begun = _Begun(begun.told, found.state, tuple(first_lines(folder.history, n_steps)), found.remark)
+            begun = _Begun(
+                begun.told, found.state, tuple(first_lines(folder.history, n_steps)), found.remark
+            )
         share_rows(comm, prepared, found.path if found else None)
         folder.clear()
         if begun.lines:  # at no moment may the file lack a step that the checkpoint knows
@@ -143,13 +154,19 @@ def _stuck(folder: RunFolder, error: OSError) -> str:
         return f"{folder.path} cannot be written to ({why}). Make room, or choose another --out, and fit again."
     what = error.filename or folder.path
     return (
-        f"{what} could not be written ({why}), so the run has stopped. Make room there, or give back the right to "
+        f"{what} could not be written ({why}), so the run has stopped. Make room there, or give "
+        "back the right to "
         f"write, and go on with: pmcnet resume {folder.path}"
     )
 
 
 def _run(
-    model: Model, prepared: Prepared, folder: RunFolder, shown: Shown, begun: _Begun, comm: ais.Communicator
+    model: Model,
+    prepared: Prepared,
+    folder: RunFolder,
+    shown: Shown,
+    begun: _Begun,
+    comm: ais.Communicator,
 ) -> Finished:
     """Fit, score and write."""
     asked = prepared.settings
@@ -157,10 +174,15 @@ def _run(
 
     def settle(plan: Plan, prior_std: float | None) -> Problem:
         device, found = resolve_device(asked.device).type, prior_std is not None
-        settled[0] = replace(asked, method=plan.name, method_options=dict(vars(plan.options)), device=device)
+        settled[0] = replace(
+            asked, method=plan.name, method_options=dict(vars(plan.options)), device=device
+        )
         if prior_std is not None:
             settled[0] = replace(settled[0], prior_std=prior_std)
-        write_text(folder.config, config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.told))
+        write_text(
+            folder.config,
+            config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.told),
+        )
         return problem(prepared, settled[0], with_prior=found)
 
     for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
@@ -182,7 +204,11 @@ def _run(
         except KeyboardInterrupt as error:
             if not stop.at_once:
                 companion.save()
-            kept = "A checkpoint was saved" if folder.checkpoints.exist() else "The settings were saved"
+            kept = (
+                "A checkpoint was saved"
+                if folder.checkpoints.exist()
+                else "The settings were saved"
+            )
             text = f"interrupted. {kept}; go on with: pmcnet resume {folder.path}"
             raise RunInterrupted(text, stop.number or SIGINT) from error
         except ProcessLostError as error:
@@ -192,18 +218,24 @@ def _run(
             model._companion, model._comm = None, ais.SERIAL
 
 
-def _finish(model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float) -> Finished:
+def _finish(
+    model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float
+) -> Finished:
     """Score, and write everything that a finished run has."""
     from pmcnet.reports.page import write_report
 
     scored: Scored | None = None
     if len(prepared.y_test):
-        scored = score(model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed)
+        scored = score(
+            model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed
+        )
         _write_predictions(model, prepared, folder.predictions)
     model.save(folder.model)
     metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
     rows = (prepared.test_rows + 1).tolist()
-    report = report_record(model, settings, metrics, scored, n_train=len(prepared.y_train), rows=rows)
+    report = report_record(
+        model, settings, metrics, scored, n_train=len(prepared.y_train), rows=rows
+    )
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)

@@ -44,7 +44,8 @@ class RunFolder:
         except OSError as error:
             _remove_empty(made)
             raise InputError(
-                f"{path} cannot be written ({error.strerror}). Choose another --out, in a folder that is yours."
+                f"{path} cannot be written ({error.strerror}). Choose another --out, in a folder "
+                "that is yours."
             ) from error
         return cls(path, made)
 
@@ -53,11 +54,22 @@ class RunFolder:
         """The folder of a run; one with links that lead out of it is refused, since going on would write there."""
         folder = cls(path)
         if not folder.config.is_file():
-            raise InputError(f"{path} is no run: it has no config.toml. Give a folder that `pmcnet fit` wrote.")
-        places = (folder.model, folder.metrics, folder.report_data, folder.report, folder.predictions, folder.history)
+            raise InputError(
+                f"{path} is no run: it has no config.toml. Give a folder that `pmcnet fit` wrote."
+            )
+        places = (
+            folder.model,
+            folder.metrics,
+            folder.report_data,
+            folder.report,
+            folder.predictions,
+            folder.history,
+        )
         for place in (folder.config, *places, folder.checkpoint, folder.checkpoints.previous):
             if not leads_inside(place, path):
-                raise InputError(f"{place} is a link that leads out of the run. Copy the file itself there.")
+                raise InputError(
+                    f"{place} is a link that leads out of the run. Copy the file itself there."
+                )
         return folder
 
     @classmethod
@@ -160,7 +172,8 @@ def read_json(path: Path) -> Any:
         return parse_json(read_file(path, most=MOST_JSON))
     except FileNotFoundError as error:
         raise InputError(
-            f"{path} does not exist: the run is not finished. Go on with: pmcnet resume {path.parent}"
+            f"{path} does not exist: the run is not finished. Go on with: pmcnet resume "
+            f"{path.parent}"
         ) from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
@@ -169,19 +182,24 @@ def read_json(path: Path) -> Any:
 def first_lines(path: Path, n_steps: int) -> list[dict[str, Any]]:
     """The first steps of a history, one JSON object per line, or an error that says what is wrong with the file.
 
-    A run that was killed may have left more, and the last of them torn; what lies behind those steps is not looked at.
+    A run that was killed may have left more, and the last of them torn; what lies behind those
+    steps is not looked at.
     """
     if not n_steps:
         return []
     try:
-        lines = [parse_json(line) for line in read_file(path, most=MOST_JSON).splitlines()[:n_steps]]
+        lines = [
+            parse_json(line) for line in read_file(path, most=MOST_JSON).splitlines()[:n_steps]
+        ]
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
     strange = next((i for i, line in enumerate(lines, start=1) if not _is_step(line)), None)
     if strange is not None:
         raise InputError(f"line {strange} of {path} is no step of a run that can go on. Fit again.")
     if len(lines) < n_steps:
-        raise InputError(f"{path} has {len(lines)} steps, and the checkpoint is of step {n_steps}. Fit again.")
+        raise InputError(
+            f"{path} has {len(lines)} steps, and the checkpoint is of step {n_steps}. Fit again."
+        )
     return lines
 
 
@@ -201,4 +219,6 @@ def _is_step(line: Any) -> bool:
         return False
     if tuple(line) != StepRecord._fields:
         return True
-    return line["pooled_log_evidence"] is not None and (line["pooled_ess"] or 0) > 0  # the next is pooled with it
+    return (
+        line["pooled_log_evidence"] is not None and (line["pooled_ess"] or 0) > 0
+    )  # the next is pooled with it

@@ -29,7 +29,11 @@ def problem(prepared: Prepared, settings: RunSettings, *, with_prior: bool = Tru
         with_prior: whether the prior's scale has been found, and has a say in the states to come.
     """
     values = {name: getattr(settings, name) for name in _DECIDING}
-    options = {name: UNSET if value is None else value for name, value in settings.method_options.items()}
-    found = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    options = {
+        name: UNSET if value is None else value for name, value in settings.method_options.items()
+    }
+    found = {
+        name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
+    }
     found |= {"data": prepared.fingerprint, "task": prepared.task, "method_options": options}
     return found | ({"prior_std": settings.prior_std} if with_prior else {})

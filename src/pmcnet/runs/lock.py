@@ -36,7 +36,8 @@ def locked(folder: Path, name: str = NAME) -> Iterator[None]:
         except BlockingIOError as error:
             os.close(place)
             raise InputError(
-                f"{folder} is in use: another process is working on this run. Wait until it has ended, or stop it."
+                f"{folder} is in use: another process is working on this run. Wait until it has "
+                "ended, or stop it."
             ) from error
         os.close(place)  # of a run that ended while the file was being opened, and removed it
     try:

@@ -65,9 +65,12 @@ def selected(model: Model, frame: "DataFrame") -> "DataFrame":
     names = list(feature_kinds(model))
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        shown = ", ".join(map(repr, missing[:5])) + (f" and {len(missing) - 5} more" if len(missing) > 5 else "")
+        shown = ", ".join(map(repr, missing[:5])) + (
+            f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        )
         raise InputError(
-            f"the table lacks the column(s) {shown}, which the model was trained on. Add them, or correct their names."
+            f"the table lacks the column(s) {shown}, which the model was trained on. Add them, or "
+            "correct their names."
         )
     return frame[names]
 
@@ -95,7 +98,11 @@ def predict_file(
     _check_free(out)
     if n_passes is not None:
         model = model.thinned(n_passes)
-    if out is None:  # through a temporary file too, so that a bad row late in the table leaves nothing half-written
+    if (
+        out is None
+        # through a temporary file too, so that a bad row late in the table leaves nothing
+        # half-written
+    ):
         with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
             n_rows = _write(model, source, spool, kinds, coverage, progress)
             spool.seek(0)
@@ -109,7 +116,8 @@ def predict_file(
         os.replace(part, out)
     except OSError as error:
         raise InputError(
-            f"{out} cannot be written ({error.strerror}). Choose another -o, in a folder that exists and is yours."
+            f"{out} cannot be written ({error.strerror}). Choose another -o, in a folder that "
+            "exists and is yours."
         ) from error
     finally:
         with suppress(OSError):
@@ -122,7 +130,9 @@ def _check_free(out: Path | None) -> None:
         if out is not None and out.exists():
             raise InputError(f"{out} exists already. Choose another -o, or remove it.")
     except OSError as error:
-        raise InputError(f"{out} cannot be written ({error.strerror}). Choose another -o.") from error
+        raise InputError(
+            f"{out} cannot be written ({error.strerror}). Choose another -o."
+        ) from error
 
 
 def _write(
@@ -143,7 +153,8 @@ def _write(
             clash = next((name for name in added if name in raw.columns), None)
             if clash is not None:
                 raise InputError(
-                    f"{source} has a column {clash!r} already, as predictions are called. Rename or drop it."
+                    f"{source} has a column {clash!r} already, as predictions are called. Rename "
+                    "or drop it."
                 )
             if writing is not None:
                 writing.result()
@@ -155,12 +166,16 @@ def _write(
     return n_rows
 
 
-def _write_rows(raw: "DataFrame", added: Mapping[str, NDArray[Any]], file: TextIO, header: bool) -> None:
+def _write_rows(
+    raw: "DataFrame", added: Mapping[str, NDArray[Any]], file: TextIO, header: bool
+) -> None:
     """Rows of CSV; texts that a spreadsheet would run are guarded."""
     from pandas import DataFrame  # slow to import
 
     columns = {name: raw[name].to_numpy() for name in raw.columns} | written(added)
-    texts = {name: values for name, values in columns.items() if isinstance(values, np.ndarray)}  # others: numbers
+    texts = {
+        name: values for name, values in columns.items() if isinstance(values, np.ndarray)
+    }  # others: numbers
     broken = any(map(has_carriage_return, (*texts.values(), np.array(list(columns), dtype=object))))
     DataFrame(columns | {name: guarded_column(values) for name, values in texts.items()}).to_csv(
         file,
@@ -184,7 +199,8 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     """Columns as a CSV file has them: classes as they are, measured numbers with 8 digits.
 
-    Numbers that are large beside their standard deviation get as many digits more as it takes to tell them apart.
+    Numbers that are large beside their standard deviation get as many digits more as it takes to
+    tell them apart.
     """
     digits = dict.fromkeys(columns, 8)
     if "std" in columns and len(columns["std"]):
@@ -212,7 +228,9 @@ def _chunks(source: str, kinds: dict[str, Kind]) -> Iterator[tuple["DataFrame", 
     Columns that the model needs and the table lacks are refused with the model's own words.
     """
     head = next(iter(data.frame_chunks(source, n_rows=1)), None)
-    present = {} if head is None else {name: kind for name, kind in kinds.items() if name in head.columns}
+    present = (
+        {} if head is None else {name: kind for name, kind in kinds.items() if name in head.columns}
+    )
     raw = data.frame_chunks(source, n_rows=CHUNK_ROWS)
     return zip(raw, data.frame_chunks(source, n_rows=CHUNK_ROWS, columns=present), strict=True)
 

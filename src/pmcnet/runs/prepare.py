@@ -69,7 +69,9 @@ def with_validation(prepared: Prepared, share: float, seed: int) -> Prepared:
     columns = Columns.of(prepared.x_train)
     numbers = columns.matrix(prepared.x_train)
     train, held_out = _split(prepared.y_train, prepared.task, share, seed)
-    train, held_out, _ = _with_all_seen(train, held_out, columns, numbers, prepared.y_train, prepared.task)
+    train, held_out, _ = _with_all_seen(
+        train, held_out, columns, numbers, prepared.y_train, prepared.task
+    )
     return prepared._replace(
         x_train=prepared.x_train.iloc[train].reset_index(drop=True),
         y_train=prepared.y_train[train],
@@ -85,17 +87,28 @@ def _target(settings: RunSettings, frame: "DataFrame") -> str:
     columns = [str(name) for name in frame.columns]
     if settings.target not in columns:
         shown = ", ".join(columns[:10]) + (", ..." if len(columns) > 10 else "")
-        asked = f"there is no column {settings.target!r}" if settings.target else "no target column was named"
-        raise InputError(f"{asked} in {settings.data}; its columns are {shown}. Use --target COLUMN.")
+        asked = (
+            f"there is no column {settings.target!r}"
+            if settings.target
+            else "no target column was named"
+        )
+        raise InputError(
+            f"{asked} in {settings.data}; its columns are {shown}. Use --target COLUMN."
+        )
     return settings.target
 
 
 def _check_size(frame: "DataFrame", settings: RunSettings) -> None:
     n_test = round(settings.test_share * len(frame))
     if len(frame) - n_test < 2:
-        kept = f", of which test_share={settings.test_share:g} keeps {n_test} for testing" if n_test else ""
+        kept = (
+            f", of which test_share={settings.test_share:g} keeps {n_test} for testing"
+            if n_test
+            else ""
+        )
         raise InputError(
-            f"{settings.data} has {len(frame)} row{'s'[: len(frame) != 1]}{kept}; at least 2 are needed for training. "
+            f"{settings.data} has {len(frame)} row{'s'[: len(frame) != 1]}{kept}; at least 2 are "
+            "needed for training. "
             "Give more rows."
         )
 
@@ -103,17 +116,23 @@ def _check_size(frame: "DataFrame", settings: RunSettings) -> None:
 def _features(frame: "DataFrame", settings: RunSettings, task: Task) -> "DataFrame":
     missing = [name for name in settings.drop if name not in frame.columns]
     if missing:
-        raise InputError(f"columns to drop are not in {settings.data}: {', '.join(missing)}. Correct --drop.")
-    x = frame.drop(columns=[settings.target, *(name for name in settings.drop if name != settings.target)])
+        raise InputError(
+            f"columns to drop are not in {settings.data}: {', '.join(missing)}. Correct --drop."
+        )
+    x = frame.drop(
+        columns=[settings.target, *(name for name in settings.drop if name != settings.target)]
+    )
     if x.shape[1] == 0:
         raise InputError(
-            f"{settings.data} has no column besides the target {settings.target!r}, so there is nothing to predict "
+            f"{settings.data} has no column besides the target {settings.target!r}, so there is "
+            "nothing to predict "
             "from. Give more columns."
         )
     clash = next((name for name in ADDED[task] if name in x.columns), None)
     if clash is not None:
         raise InputError(
-            f"{settings.data} has a column {clash!r}, as one is called that predictions add. Rename it, or leave it "
+            f"{settings.data} has a column {clash!r}, as one is called that predictions add. "
+            "Rename it, or leave it "
             f"out with --drop {clash}."
         )
     return x
@@ -125,13 +144,18 @@ def _constant(columns: Columns, numbers: Matrix) -> str:
     empty = np.flatnonzero(missing.all(0))
     if len(empty):
         name = columns.names[empty[0]]
-        raise InputError(f"column {name!r} has no values at all. Fill it in, or leave it out with --drop {name}.")
+        raise InputError(
+            f"column {name!r} has no values at all. Fill it in, or leave it out with --drop {name}."
+        )
     constant = np.flatnonzero(~missing.any(0) & (numbers == numbers[0]).all(0))
     if len(constant) == len(columns.names):
         raise InputError(
-            "every column but the target is constant, so there is nothing to predict from. Give columns that vary."
+            "every column but the target is constant, so there is nothing to predict from. Give "
+            "columns that vary."
         )
-    shown = ", ".join(repr(columns.names[i]) for i in constant[:5]) + (", ..." if len(constant) > 5 else "")
+    shown = ", ".join(repr(columns.names[i]) for i in constant[:5]) + (
+        ", ..." if len(constant) > 5 else ""
+    )
     return f"constant columns say nothing: {shown}." if len(constant) else ""
 
 
@@ -147,13 +171,16 @@ def _far(columns: Columns, numbers: Matrix) -> str:
         spread = (others / unit).std()
         if 0 < spread * _FAR < np.abs(values[row]) / unit:
             return (
-                f"column {column.name!r} has {values[row]:g} in row {row + 1}, beside which its other values hardly "
+                f"column {column.name!r} has {values[row]:g} in row {row + 1}, beside which its "
+                "other values hardly "
                 "differ. If it is a mistake, correct it or leave the row out."
             )
     return ""
 
 
-def _split(y: NDArray[Any], task: Task, share: float, seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _split(
+    y: NDArray[Any], task: Task, share: float, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions of the rows to keep and of a share of them to hold out, each class in its proportion."""
     from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
 
@@ -164,13 +191,22 @@ def _split(y: NDArray[Any], task: Task, share: float, seed: int) -> tuple[NDArra
     stratify = None
     if task == "classification":
         counts = np.unique(y, return_counts=True)[1]
-        stratify = y if counts.min() >= 2 and n_test >= len(counts) and len(y) - n_test >= len(counts) else None
+        stratify = (
+            y
+            if counts.min() >= 2 and n_test >= len(counts) and len(y) - n_test >= len(counts)
+            else None
+        )
     train, test = train_test_split(rows, test_size=n_test, random_state=seed, stratify=stratify)
     return np.sort(train), np.sort(test)
 
 
 def _with_all_seen(
-    train: NDArray[np.int64], test: NDArray[np.int64], columns: Columns, numbers: Matrix, y: NDArray[Any], task: Task
+    train: NDArray[np.int64],
+    test: NDArray[np.int64],
+    columns: Columns,
+    numbers: Matrix,
+    y: NDArray[Any],
+    task: Task,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
     """The same rows, but for test rows with a class or a text that no training row has: those go to training.
 
@@ -187,8 +223,10 @@ def _with_all_seen(
     if strange.all() and unseen.any():
         name = columns.names[int(unseen.sum(0).argmax())]
         raise InputError(
-            f"each row that was to be tested has a text that no other row has, most of them in column {name!r}, so "
-            f"none can be predicted. Leave it out with --drop {name} if it is an identifier, or use --test-share 0."
+            "each row that was to be tested has a text that no other row has, most of them in "
+            f"column {name!r}, so "
+            f"none can be predicted. Leave it out with --drop {name} if it is an identifier, or "
+            "use --test-share 0."
         )
     remark = f"{int(strange.sum())} rows with classes or texts that no other rows have were taken for training."
     return np.sort(np.concatenate([train, test[strange]])), test[~strange], remark

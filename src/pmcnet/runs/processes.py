@@ -42,7 +42,8 @@ def follow(comm: ais.Communicator, settings: RunSettings | None) -> None:
 
     Args:
         comm: the processes.
-        settings: those that this process was started with; a run that goes on has them in its folder.
+        settings: those that this process was started with; a run that goes on has them in its
+            folder.
     """
     assert isinstance(comm, Ranks)
     for number in (signal.SIGINT, signal.SIGTERM):  # the first process decides when to stop
@@ -58,7 +59,8 @@ def follow(comm: ais.Communicator, settings: RunSettings | None) -> None:
         prepared = prepare(settings)
         if comm.share(None).decode() != prepared.fingerprint:
             raise RunFailed(
-                f"process {comm.rank} reads other rows from {settings.data} than the first process. Give all hosts the "
+                f"process {comm.rank} reads other rows from {settings.data} than the first "
+                "process. Give all hosts the "
                 "same file."
             )
         state: AnyState | None = None

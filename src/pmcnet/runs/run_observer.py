@@ -33,8 +33,8 @@ class RunCompanion(Companion):
         folder: of the run.
         shown: displays progress.
         stop: knows of signals.
-        settle: called with the plan before any training, and with the prior's scale when that is known; says what the
-            states from then on belong to.
+        settle: called with the plan before any training, and with the prior's scale when that is
+            known; says what the states from then on belong to.
         state: to go on from.
         lines: of the history up to that state; the seconds of its steps are `before`.
     """
@@ -48,10 +48,18 @@ class RunCompanion(Companion):
         state: AnyState | None = None,
         lines: Sequence[dict[str, Any]] = (),
     ) -> None:
-        self.folder, self.shown, self.stop, self.settle, self.state = folder, shown, stop, settle, state
+        self.folder, self.shown, self.stop, self.settle, self.state = (
+            folder,
+            shown,
+            stop,
+            settle,
+            state,
+        )
         self.lines = list(lines)
         self.latest: ais.State | None = None
-        self._steps = [ais.StepRecord(**line) for line in lines] if isinstance(state, ais.PMCState) else []
+        self._steps = (
+            [ais.StepRecord(**line) for line in lines] if isinstance(state, ais.PMCState) else []
+        )
         self._problem: Problem = {}
         self._last_step: int | None = None
         self._resumable = True
@@ -120,8 +128,12 @@ class RunCompanion(Companion):
         self.lines.append(plain(record))
         with self.folder.history.open("a", encoding="utf-8") as file:
             file.write(json.dumps(self.lines[-1]) + "\n")
-        if self._resumable and getattr(state, "step", None) != self._last_step:  # else nothing is left to go on with
-            self.latest = state  # after its line: a checkpoint never knows a step that the history lacks
+        if (
+            self._resumable and getattr(state, "step", None) != self._last_step
+        ):  # else nothing is left to go on with
+            self.latest = (
+                state  # after its line: a checkpoint never knows a step that the history lacks
+            )
             if self._is_time():
                 self._save(state)
         self.stop.check(stepping=True)
@@ -144,5 +156,8 @@ def seconds_between_checkpoints() -> float:
     except ValueError:
         seconds = math.nan
     if not seconds >= 0:
-        raise InputError(f"the environment variable {VARIABLE} must be a number of seconds, 0 or more; got {text:.40}.")
+        raise InputError(
+            f"the environment variable {VARIABLE} must be a number of seconds, 0 or more; got "
+            f"{text:.40}."
+        )
     return seconds

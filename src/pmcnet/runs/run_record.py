@@ -13,7 +13,11 @@ from pmcnet.runs.config import RunSettings
 from pmcnet.runs.figure_data import diagnostics
 from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scored
 
-LABELS = {"nll": "negative log-likelihood", "auc": "area under the ROC curve", "ece": "expected calibration error"} | {
+LABELS = {
+    "nll": "negative log-likelihood",
+    "auc": "area under the ROC curve",
+    "ece": "expected calibration error",
+} | {
     "brier": "Brier score",
     "rmse": "root mean squared error",
     "mse": "mean squared error",
@@ -26,7 +30,9 @@ LABELS = {"nll": "negative log-likelihood", "auc": "area under the ROC curve", "
 UNITS = {"nll": "nats"}
 
 
-def metrics_record(model: Model, scored: Scored | None, *, n_test: int, fit_seconds: float | None) -> Record:
+def metrics_record(
+    model: Model, scored: Scored | None, *, n_test: int, fit_seconds: float | None
+) -> Record:
     """`metrics.json`."""
     return {
         "task": "classification" if isinstance(model, PMCNetClassifier) else "regression",
@@ -58,10 +64,16 @@ def report_record(
         n_train: training rows.
         rows: where each test row is in the table, from 1.
     """
-    classes = [str(name) for name in model.classes_] if isinstance(model, PMCNetClassifier) else None
+    classes = (
+        [str(name) for name in model.classes_] if isinstance(model, PMCNetClassifier) else None
+    )
     task = "regression" if classes is None else "binary" if len(classes) == 2 else "multiclass"
     network = model.posterior_.network
-    sizes = "-".join(map(str, network.sizes)) + f", {network.activation}" if isinstance(network, MLP) else "own module"
+    sizes = (
+        "-".join(map(str, network.sizes)) + f", {network.activation}"
+        if isinstance(network, MLP)
+        else "own module"
+    )
     figures = dict(scored.figures) if scored else {}
     for name in ("histograms", "scatter", "uncertain"):
         if name in figures:
@@ -88,9 +100,13 @@ def report_record(
             "version": __version__,
             "data": Path(settings.data).name,
         },
-        "metrics": [metric_entry(name, value, metrics["per_draw"].get(name)) for name, value in metrics["bma"].items()],
+        "metrics": [
+            metric_entry(name, value, metrics["per_draw"].get(name))
+            for name, value in metrics["bma"].items()
+        ],
         "diagnostics": {
-            key: metrics["diagnostics"][key] for key in ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error")
+            key: metrics["diagnostics"][key]
+            for key in ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error")
         },
         "history": per_step(model.history_),
         "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
@@ -115,7 +131,9 @@ def per_step(history: list[dict[str, Any]]) -> list[Record]:
     steps, before = [], 0.0
     for i, record in enumerate(history):
         seconds = record.get("seconds") or 0.0
-        own = seconds - before if seconds >= before else seconds  # a resumed run's clock begins again
+        own = (
+            seconds - before if seconds >= before else seconds
+        )  # a resumed run's clock begins again
         steps.append(plain({"step": i + 1, **record, "seconds": own}))
         before = seconds
     return steps

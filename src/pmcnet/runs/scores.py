@@ -1,7 +1,8 @@
 """How good a fitted model is on rows it has not seen: averaged prediction and single draws, as `metrics.json` has them.
 
-`bma` (Bayesian model average) is the metric of the averaged prediction. `per_draw` is the distribution of the metric
-over networks drawn from the posterior: a credible interval for how good one such network is.
+`bma` (Bayesian model average) is the metric of the averaged prediction. `per_draw` is the
+distribution of the metric over networks drawn from the posterior: a credible interval for how good
+one such network is.
 """
 
 import math
@@ -83,7 +84,11 @@ def _class_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
     if probability.shape[-1] == 2:
         found = metrics.binary_metrics(probability, label, positive=1) if n_seen > 1 else {}
     else:
-        found = metrics.multiclass_metrics(probability, label) if n_seen == probability.shape[-1] else {}
+        found = (
+            metrics.multiclass_metrics(probability, label)
+            if n_seen == probability.shape[-1]
+            else {}
+        )
     always = {
         "accuracy": metrics.accuracy(probability, label),
         "nll": metrics.nll(probability, label),
@@ -93,7 +98,9 @@ def _class_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
     return always | found
 
 
-def _numbers(model: PMCNetRegressor, x: Any, y: NDArray[np.float64], n_passes: int, seed: int) -> Scored:
+def _numbers(
+    model: PMCNetRegressor, x: Any, y: NDArray[np.float64], n_passes: int, seed: int
+) -> Scored:
     start = time.monotonic()
     mean, std = model.predict(x, return_std=True)
     interval = model.predict_interval(x, COVERAGE)
@@ -127,7 +134,9 @@ def _numbers(model: PMCNetRegressor, x: Any, y: NDArray[np.float64], n_passes: i
             for n in range(min(len(y), N_SCATTER))
         ],
         "scatter_coverage": COVERAGE,
-        "histograms": [{"row": n, "y": float(y[n]), "draws": samples[:, n].tolist()} for n in shown],
+        "histograms": [
+            {"row": n, "y": float(y[n]), "draws": samples[:, n].tolist()} for n in shown
+        ],
         "uncertain": [
             {
                 "row": int(n),
@@ -148,13 +157,16 @@ def _numbers(model: PMCNetRegressor, x: Any, y: NDArray[np.float64], n_passes: i
 def class_labels(model: PMCNetClassifier, y: NDArray[Any]) -> Tensor:
     """The position of each row's class among the model's (N,)."""
     known, given = model.classes_, np.asarray(y)
-    if known.dtype.kind not in "biuf" or given.dtype.kind not in "biuf":  # else 1 and 1.0 are the same class
+    if (
+        known.dtype.kind not in "biuf" or given.dtype.kind not in "biuf"
+    ):  # else 1 and 1.0 are the same class
         known, given = known.astype(str), given.astype(str)
     unknown = np.setdiff1d(given, known)
     if len(unknown):
         row = int(np.flatnonzero(given == unknown[0])[0]) + 1
         raise InputError(
-            f"the target has the class {str(unknown[0])!r} in row {row}, which no training row had; known are "
+            f"the target has the class {str(unknown[0])!r} in row {row}, which no training row "
+            "had; known are "
             f"{', '.join(map(str, known))}. Correct or drop that row."
         )
     order = np.argsort(known)

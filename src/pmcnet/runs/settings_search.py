@@ -1,8 +1,9 @@
 """The settings of a compared method, chosen on validation rows before it is fitted.
 
-A fifth of the training rows, the same for every method, is held out; test rows are not looked at. Each of the method's
-choices (`methods.grids`) is fitted to the other rows with a seed of its own, and the one with the smallest negative
-log-likelihood of the rows held out is taken. A method that has no choices there finds its prior while it is fitted.
+A fifth of the training rows, the same for every method, is held out; test rows are not looked at.
+Each of the method's choices (`methods.grids`) is fitted to the other rows with a seed of its own,
+and the one with the smallest negative log-likelihood of the rows held out is taken. A method that
+has no choices there finds its prior while it is fitted.
 """
 
 import time
@@ -47,23 +48,28 @@ def validation_of(prepared: Prepared) -> Prepared:
     """The training rows with validation rows held out of them, or an error that says why there can be none."""
     if len(prepared.y_train) < LEAST_VALIDATED:
         raise InputError(
-            f"tuning needs at least {LEAST_VALIDATED} training rows; got {len(prepared.y_train)}. Use --tune none, or "
+            f"tuning needs at least {LEAST_VALIDATED} training rows; got {len(prepared.y_train)}. "
+            "Use --tune none, or "
             "give more rows."
         )
     try:
         found = with_validation(prepared, VALIDATION_SHARE, _seed(prepared.settings))
     except InputError as error:
-        raise InputError(f"no rows can be held out for tuning: {error} Or use --tune none.") from error
+        raise InputError(
+            f"no rows can be held out for tuning: {error} Or use --tune none."
+        ) from error
     if not len(found.y_test):
-        raise InputError("no rows can be held out for tuning: each has a class of its own. Use --tune none.")
+        raise InputError(
+            "no rows can be held out for tuning: each has a class of its own. Use --tune none."
+        )
     return found
 
 
 def tuned(settings: RunSettings, rows: Prepared, *, shown: Shown) -> Tuned:
     """The best of a method's choices.
 
-    A prior whose scale is given as a number stays, and choices that differ in it alone are tried once; a choice that
-    is alone then is taken.
+    A prior whose scale is given as a number stays, and choices that differ in it alone are tried
+    once; a choice that is alone then is taken.
 
     Args:
         settings: of the run; its method has choices.
@@ -83,12 +89,15 @@ def tuned(settings: RunSettings, rows: Prepared, *, shown: Shown) -> Tuned:
         value = validation_nll(model, rows.x_test, rows.y_test)
         n_done += 1
         shown.stage(
-            f"{settings.method}, choice {n_done} of {len(choices)}, {described(choice)}: validation NLL {value:.4g}"
+            f"{settings.method}, choice {n_done} of {len(choices)}, {described(choice)}: "
+            f"validation NLL {value:.4g}"
         )
         return value
 
     found = tune.grid_search(choices, loss)
-    trials: list[Record] = [{**choice, "validation_nll": finite(value)} for choice, value in found.trials]
+    trials: list[Record] = [
+        {**choice, "validation_nll": finite(value)} for choice, value in found.trials
+    ]
     return Tuned(_with(settings, found.best), found.best, trials, time.monotonic() - start)
 
 
@@ -117,7 +126,8 @@ def tuning_record(model: Model, found: Tuned | None) -> Record:
 def described(choice: Mapping[str, Any]) -> str:
     """A choice in words: learning_rate 0.01, prior_std 1."""
     return ", ".join(
-        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}" for name, value in choice.items()
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in choice.items()
     )
 
 

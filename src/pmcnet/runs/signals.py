@@ -13,8 +13,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Stopping:
     """Hears signals while a run is under way in the main thread; elsewhere, or where they are ignored, it hears none.
 
-    A signal that comes while there are steps sets `asked`, and `check` raises after the step. A second one, or one that
-    comes where there are no steps, raises at once.
+    A signal that comes while there are steps sets `asked`, and `check` raises after the step. A
+    second one, or one that comes where there are no steps, raises at once.
 
     Args:
         tell: called when a signal comes that takes effect after the step.
@@ -36,7 +36,8 @@ class Stopping:
         """A step is done, or a part of the work begins that has none.
 
         Args:
-            stepping: whether `check` is called again after the next step, so that a signal can wait until then.
+            stepping: whether `check` is called again after the next step, so that a signal can wait
+                until then.
 
         Raises:
             KeyboardInterrupt: if a signal has come.
@@ -47,12 +48,19 @@ class Stopping:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            heard = [number for number in _SIGNALS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+            heard = [
+                number
+                for number in _SIGNALS
+                if signal.getsignal(number) not in (signal.SIG_IGN, None)
+            ]
             self._before = {number: signal.signal(number, self._handle) for number in heard}
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
@@ -60,7 +68,9 @@ class Stopping:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         first, self.number = not self.asked, number
         if first and self._stepping:
-            with suppress(RuntimeError):  # the signal may come in the middle of a line that is being written
+            with suppress(
+                RuntimeError
+            ):  # the signal may come in the middle of a line that is being written
                 self._tell()
             return
         self.at_once = not first

@@ -1,7 +1,7 @@
 """Which methods are best in a metric, and which cannot be told apart from the best on these test rows.
 
-Test rows are drawn anew with replacement (the same for all methods, so that differences are of pairs); a method is tied
-with the best where the central 95 % of their differences holds 0.
+Test rows are drawn anew with replacement (the same for all methods, so that differences are of
+pairs); a method is tied with the best where the central 95 % of their differences holds 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,11 +30,17 @@ def best_in(models: Sequence[Model], x: Any, y: NDArray[Any], *, seed: int) -> l
         y: their truth.
         seed: of the resampling.
     """
-    measure = _class_measure(models, x, y) if isinstance(models[0], PMCNetClassifier) else _number_measure(models, x, y)
+    measure = (
+        _class_measure(models, x, y)
+        if isinstance(models[0], PMCNetClassifier)
+        else _number_measure(models, x, y)
+    )
     source = stream(seed, 0, 0).host
     everything = torch.arange(len(y))
     once = measure(everything)
-    drawn = [measure(torch.as_tensor(source.integers(0, len(y), len(y)))) for _ in range(N_RESAMPLES)]
+    drawn = [
+        measure(torch.as_tensor(source.integers(0, len(y), len(y)))) for _ in range(N_RESAMPLES)
+    ]
     marks: list[list[str]] = [[] for _ in models]
     for name, values in once.items():
         resampled = np.stack([found[name] for found in drawn if name in found])  # (B, K)
@@ -57,8 +63,12 @@ def tied(values: Values, resampled: Values, *, lower: bool) -> list[int]:
     return found
 
 
-def _class_measure(models: Sequence[Model], x: Any, y: NDArray[Any]) -> Callable[[Tensor], Mapping[str, Values]]:
-    probability = torch.stack([torch.as_tensor(model.predict_proba(x)) for model in models])  # (K, N, C)
+def _class_measure(
+    models: Sequence[Model], x: Any, y: NDArray[Any]
+) -> Callable[[Tensor], Mapping[str, Values]]:
+    probability = torch.stack(
+        [torch.as_tensor(model.predict_proba(x)) for model in models]
+    )  # (K, N, C)
     first = models[0]
     assert isinstance(first, PMCNetClassifier)
     label = class_labels(first, y)
@@ -78,7 +88,9 @@ def _class_measure(models: Sequence[Model], x: Any, y: NDArray[Any]) -> Callable
     return measure
 
 
-def _number_measure(models: Sequence[Model], x: Any, y: NDArray[Any]) -> Callable[[Tensor], Mapping[str, Values]]:
+def _number_measure(
+    models: Sequence[Model], x: Any, y: NDArray[Any]
+) -> Callable[[Tensor], Mapping[str, Values]]:
     truth = np.asarray(y, dtype=np.float64)
     error = np.stack([model.predict(x) - truth for model in models])  # (K, N)
     nll = np.stack([-model.log_predictive(x, truth) for model in models])

@@ -1,8 +1,8 @@
 """The prior's scale by the evidence: no validation rows, and the slope of log Z rather than its noisy values.
 
-d log Z / d log sigma is the posterior mean of d log p(theta | sigma) / d log sigma. Its sampling error is far smaller
-than that of a difference of two log Z, so the search looks for the zero of the slope and uses log Z itself only to
-choose between trials that it can tell apart.
+d log Z / d log sigma is the posterior mean of d log p(theta | sigma) / d log sigma. Its sampling
+error is far smaller than that of a difference of two log Z, so the search looks for the zero of the
+slope and uses log Z itself only to choose between trials that it can tell apart.
 """
 
 import math
@@ -73,9 +73,13 @@ def evidence_prior(
         comm: shares each trial between processes.
     """
     if not 0 < low <= target.prior.sigma <= high:
-        raise InputError(f"low <= sigma <= high must all be positive; got {low}, {target.prior.sigma}, {high}.")
+        raise InputError(
+            f"low <= sigma <= high must all be positive; got {low}, {target.prior.sigma}, {high}."
+        )
     if n_trials < 1 or not tolerance > 0:
-        raise InputError(f"n_trials must be at least 1 and tolerance positive; got {n_trials}, {tolerance}.")
+        raise InputError(
+            f"n_trials must be at least 1 and tolerance positive; got {n_trials}, {tolerance}."
+        )
     found: list[tuple[BayesianTarget, AnnealedResult, Trial]] = []
     sigma, converged = target.prior.sigma, False
     while len(found) < n_trials:

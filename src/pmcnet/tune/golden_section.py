@@ -8,14 +8,16 @@ from scipy import optimize  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
 
-_MOST_HALVINGS = 3  # of what lies between the best end and its neighbour, in search of something better than both
+# of what lies between the best end and its neighbour, in search of something better than both
+_MOST_HALVINGS = 3
 
 
 @dataclass(frozen=True)
 class Search:
     """What a search found: the best value tried, its loss, everything tried, and whether a minimum was bracketed.
 
-    Without a bracket the best of the trials lies at an end of the range, and a wider range may do better.
+    Without a bracket the best of the trials lies at an end of the range, and a wider range may do
+    better.
     """
 
     best: float
@@ -25,12 +27,18 @@ class Search:
 
 
 def golden_section(
-    loss: Callable[[float], float], low: float, high: float, *, start: float | None = None, n_trials: int = 10
+    loss: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    start: float | None = None,
+    n_trials: int = 10,
 ) -> Search:
     """Minimise `loss` over [low, high], searching its logarithm.
 
     Args:
-        loss: function of the setting; never called twice for the same value. One that is not a number is the worst.
+        loss: function of the setting; never called twice for the same value. One that is not a
+            number is the worst.
         low: smallest setting, positive.
         high: largest setting.
         start: a guess between them; their geometric mean when absent.
@@ -63,8 +71,12 @@ def golden_section(
         left, right = (left, middle) if at(left) < at(right) else (middle, right)
         points = (left, (left + right) / 2, right)
     bracketed = is_bracket(*points)
-    n_iterations = n_trials - len(tried) - 1  # two new calls in the first, one after; the ends are known already
+    n_iterations = (
+        n_trials - len(tried) - 1
+    )  # two new calls in the first, one after; the ends are known already
     if bracketed and n_iterations > 0:
-        optimize.minimize_scalar(at, bracket=points, method="golden", options={"maxiter": n_iterations})
+        optimize.minimize_scalar(
+            at, bracket=points, method="golden", options={"maxiter": n_iterations}
+        )
     best = min(tried, key=lambda value: tried[value])
     return Search(best, tried[best], tuple(sorted(tried.items())), bracketed)

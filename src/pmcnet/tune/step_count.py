@@ -13,7 +13,9 @@ def smallest_stable(values: Sequence[float], *, tolerance: float) -> int:
         tolerance: largest difference that counts as no change.
     """
     if not values or tolerance < 0:
-        raise InputError("smallest_stable needs at least one value and a tolerance that is not negative.")
+        raise InputError(
+            "smallest_stable needs at least one value and a tolerance that is not negative."
+        )
     stable = len(values)
     while stable > 1 and abs(values[stable - 2] - values[-1]) <= tolerance:
         stable -= 1

@@ -41,8 +41,12 @@ def validation_prior(
 
     def loss(sigma: float) -> float:
         try:
-            found = fit(replace(target, prior=target.prior.rescaled(sigma))).log_predictive(*validation)  # (N,)
-            value = float(-found.mean() if weight is None else -(weight * found).sum() / weight.sum())
+            found = fit(replace(target, prior=target.prior.rescaled(sigma))).log_predictive(
+                *validation
+            )  # (N,)
+            value = float(
+                -found.mean() if weight is None else -(weight * found).sum() / weight.sum()
+            )
         except DivergedError:
             value = math.inf
         value = agreed(comm, value)

@@ -29,7 +29,9 @@ class Banana:
         return -2 * (theta[:, 1] + theta[:, 0].square() - 1).square() + self.shift
 
     def sample_prior(self, sources, n_draws):
-        return 3 * rng.standard_normal(sources, (n_draws, 2), like=torch.zeros((), dtype=torch.float64))
+        return 3 * rng.standard_normal(
+            sources, (n_draws, 2), like=torch.zeros((), dtype=torch.float64)
+        )
 
 
 def test_run_with_the_same_seed_is_the_same():
@@ -61,7 +63,9 @@ def test_run_does_not_depend_on_chunks():
     chunked = Banana()
     chunked.memory, chunked.bytes_per_point = 4 * 700, 100
     whole = SAMPLER.run(Banana(), seed=0)
-    assert torch.allclose(SAMPLER.run(chunked, seed=0).samples.theta, whole.samples.theta, atol=1e-9)
+    assert torch.allclose(
+        SAMPLER.run(chunked, seed=0).samples.theta, whole.samples.theta, atol=1e-9
+    )
 
 
 def test_a_constant_in_the_likelihood_shifts_the_evidence_and_nothing_else():
@@ -85,9 +89,12 @@ def test_history_has_one_record_per_temperature():
 
 
 @pytest.mark.parametrize("move", [ais.HMC(), ais.HMC(n_leapfrog=4), ais.MALA()], ids=repr)
-@pytest.mark.parametrize("selection", [ais.Stratified(), ais.Residual(), ais.Multinomial()], ids=repr)
+@pytest.mark.parametrize(
+    "selection", [ais.Stratified(), ais.Residual(), ais.Multinomial()], ids=repr
+)
 def test_every_combination_finds_the_evidence(move, selection):
-    # the likelihood integrates to sqrt(pi / 2) over theta_2, against the prior: by quadrature over theta_1
+    # the likelihood integrates to sqrt(pi / 2) over theta_2, against the prior: by quadrature over
+    # theta_1
     grid = torch.linspace(-20, 20, 4001, dtype=torch.float64)
     points = torch.cartesian_prod(grid[::4], grid[::4])
     log_pi = Banana().log_prior(points) + Banana().log_likelihood(points)
@@ -98,11 +105,15 @@ def test_every_combination_finds_the_evidence(move, selection):
 
 def test_acceptance_follows_the_one_asked_for():
     def rate(target):
-        sampler = ais.AnnealedPMC(n_particles=400, move=ais.HMC(target_acceptance=target), n_moves=3)
+        sampler = ais.AnnealedPMC(
+            n_particles=400, move=ais.HMC(target_acceptance=target), n_moves=3
+        )
         history = sampler.run(Banana(), seed=0).history
         return sum(record.acceptance for record in history) / len(history)
 
-    assert 0.5 <= rate(0.5) < rate(0.75) < rate(0.95)  # the target is that of the largest steps in use
+    assert (
+        0.5 <= rate(0.5) < rate(0.75) < rate(0.95)
+    )  # the target is that of the largest steps in use
 
 
 def test_particles_without_likelihood_are_left_behind():
@@ -122,7 +133,10 @@ def test_starved_run_is_not_trusted():
     truth = analytic.gaussian(torch.ones(20).double(), 0.01 * torch.eye(20).double())
     loc = torch.zeros(1, 20, dtype=torch.float64)
     bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
-    assert ais.AnnealedPMC(temperatures=ladder, n_moves=0).run(bridge, seed=0).verdict.status == "degenerate"
+    assert (
+        ais.AnnealedPMC(temperatures=ladder, n_moves=0).run(bridge, seed=0).verdict.status
+        == "degenerate"
+    )
 
 
 def test_run_without_moves_is_not_trusted():
@@ -250,7 +264,10 @@ def test_continued_run_remembers_a_step_that_went_too_far():
     loc = torch.zeros(1, 20, dtype=torch.float64)
     bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
     states = []
-    assert sampler.run(bridge, seed=0, observers=[lambda s, r: states.append(s)]).verdict.status == "degenerate"
+    assert (
+        sampler.run(bridge, seed=0, observers=[lambda s, r: states.append(s)]).verdict.status
+        == "degenerate"
+    )
     assert sampler.run(bridge, state=states[1]).verdict.status == "degenerate"
 
 
@@ -269,10 +286,14 @@ def test_coordinate_without_any_slope_is_scaled_by_its_spread():
 
         def sample_prior(self, sources, n_draws):
             first = super().sample_prior(sources, n_draws)
-            return torch.cat([first, rng.standard_normal(sources, (n_draws, 1), like=first)], dim=-1)
+            return torch.cat(
+                [first, rng.standard_normal(sources, (n_draws, 1), like=first)], dim=-1
+            )
 
     for structure in ("dense", "diagonal"):
-        result = ais.AnnealedPMC(n_particles=200, preconditioner=ais.Score(structure)).run(Flat(), seed=0)
+        result = ais.AnnealedPMC(n_particles=200, preconditioner=ais.Score(structure)).run(
+            Flat(), seed=0
+        )
         assert result.history[-1].acceptance > 0.5
 
 

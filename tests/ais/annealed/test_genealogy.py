@@ -23,7 +23,9 @@ def test_mean_variance_of_copies_is_that_of_their_originals():
 
 
 def test_evidence_variance_is_zero_while_every_family_keeps_its_share():
-    assert genealogy.evidence_variance(torch.full((10,), 0.1).double(), torch.arange(10)) == pytest.approx(0, abs=1e-15)
+    assert genealogy.evidence_variance(
+        torch.full((10,), 0.1).double(), torch.arange(10)
+    ) == pytest.approx(0, abs=1e-15)
 
 
 def test_evidence_variance_of_weights_is_their_relative_variance():
@@ -32,5 +34,7 @@ def test_evidence_variance_of_weights_is_their_relative_variance():
 
 
 def test_evidence_variance_saturates_at_one_when_one_family_is_left():
-    assert genealogy.evidence_variance(WEIGHT, torch.zeros(200).long()) == pytest.approx(1, abs=0.01)
+    assert genealogy.evidence_variance(WEIGHT, torch.zeros(200).long()) == pytest.approx(
+        1, abs=0.01
+    )
     assert genealogy.n_families(WEIGHT, torch.zeros(200).long()) == pytest.approx(1)

@@ -5,7 +5,9 @@ from pmcnet import ais
 from pmcnet.ais.diagnostics import conditional_ess, ess
 from pmcnet.errors import InputError
 
-LOG_LIKELIHOOD = 30 * torch.randn(500, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+LOG_LIKELIHOOD = 30 * torch.randn(
+    500, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+)
 EQUAL = torch.full((500,), 1 / 500, dtype=torch.float64).log()
 
 
@@ -17,13 +19,17 @@ def test_conditional_ess_of_equal_weights_is_the_ess():
 def test_adaptive_temperature_reaches_the_fraction(fraction):
     following = ais.AdaptiveTemperatures(fraction)(0.1, LOG_LIKELIHOOD, EQUAL)
     assert 0.1 < following < 1
-    assert conditional_ess(EQUAL, (following - 0.1) * LOG_LIKELIHOOD) == pytest.approx(fraction * 500, rel=1e-6)
+    assert conditional_ess(EQUAL, (following - 0.1) * LOG_LIKELIHOOD) == pytest.approx(
+        fraction * 500, rel=1e-6
+    )
 
 
 def test_adaptive_temperature_with_carried_weights():
     carried = (LOG_LIKELIHOOD * 0.01).log_softmax(0)
     following = ais.AdaptiveTemperatures(0.5)(0.1, LOG_LIKELIHOOD, carried)
-    assert conditional_ess(carried, (following - 0.1) * LOG_LIKELIHOOD) == pytest.approx(250, rel=1e-6)
+    assert conditional_ess(carried, (following - 0.1) * LOG_LIKELIHOOD) == pytest.approx(
+        250, rel=1e-6
+    )
 
 
 def test_adaptive_temperature_ends_at_one():

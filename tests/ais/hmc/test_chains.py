@@ -58,11 +58,15 @@ def test_a_gaussian_of_many_scales_has_its_moments(wide):
     white = wide.theta / WIDE.sigma  # (K, P, D)
     by_chain = white.mean(0)  # (P, D): chains are independent, so their spread gives the errors
     mean_error = by_chain.std(0) / math.sqrt(16)
-    assert (white.mean((0, 1)).abs() / mean_error).square().mean().sqrt() < 1.5  # Student's t with 15 degrees: 1.07
+    assert (
+        white.mean((0, 1)).abs() / mean_error
+    ).square().mean().sqrt() < 1.5  # Student's t with 15 degrees: 1.07
     variances = white.square().mean(0)  # (P, D)
     total, error = variances.mean(), variances.mean(1).std() / math.sqrt(16)
     assert abs(float(total) - 1) < 5 * float(error)
-    assert ((variances.mean(0) - 1).abs() / (variances.std(0) / math.sqrt(16))).square().mean().sqrt() < 1.5
+    assert (
+        (variances.mean(0) - 1).abs() / (variances.std(0) / math.sqrt(16))
+    ).square().mean().sqrt() < 1.5
 
 
 def test_chains_that_agree_are_trusted(wide):
@@ -118,7 +122,9 @@ def test_values_of_the_exact_target_decide():
 
 def drifting(slope):
     source = torch.Generator().manual_seed(0)
-    log_density = torch.randn(60, 8, generator=source).double() + slope * torch.arange(60.0)[:, None]
+    log_density = (
+        torch.randn(60, 8, generator=source).double() + slope * torch.arange(60.0)[:, None]
+    )
     monitors = torch.randn(60, 8, 3, generator=source).double()
     return ChainResult(torch.zeros(60, 8, 2), log_density, monitors, (), True)
 
@@ -182,7 +188,9 @@ def test_chains_that_stand_still_apart_are_doubtful():
 
 def test_a_log_density_that_is_not_a_number_is_no_rest():
     level = drifting(0.0)
-    lost = replace(level, log_density=torch.where(torch.arange(8) == 3, math.nan, level.log_density))
+    lost = replace(
+        level, log_density=torch.where(torch.arange(8) == 3, math.nan, level.log_density)
+    )
     assert lost.drift == math.inf
     assert lost.verdict.status == "doubtful"
 
@@ -217,7 +225,9 @@ def test_draws_need_not_be_kept():
     seen = []
     sampler = replace(SHORT, keep=False)
     path, state = started(sampler)
-    lean = sampler.run(path, state, observers=[lambda s, r: None if r.warming else seen.append(s.points.theta)])
+    lean = sampler.run(
+        path, state, observers=[lambda s, r: None if r.warming else seen.append(s.points.theta)]
+    )
     whole = SHORT.run(*started())
     assert lean.theta.shape == (0, 4, 6)
     assert torch.equal(torch.stack(seen), whole.theta)
@@ -231,7 +241,9 @@ def test_time_ends_a_run():
     assert not result.finished
 
 
-@pytest.mark.parametrize("setting", [{"n_warmup": 0}, {"n_draws": 1}, {"thin": 0}, {"max_leapfrog": 0}])
+@pytest.mark.parametrize(
+    "setting", [{"n_warmup": 0}, {"n_draws": 1}, {"thin": 0}, {"max_leapfrog": 0}]
+)
 def test_impossible_settings_are_refused(setting):
     with pytest.raises(InputError, match=next(iter(setting))):
         ais.HMCPopulation(**setting)

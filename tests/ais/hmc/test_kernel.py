@@ -132,7 +132,9 @@ def test_step_size_is_solved_for_the_wanted_acceptance():
     step = torch.linspace(0.2, 0.6, 500, dtype=torch.float64)
     acceptance = 2 * torch.special.ndtr(-0.5 * 7.0 * step.square())
     solved = adaptation.solve_step(acceptance, step, 0.75)
-    assert 2 * float(torch.special.ndtr(torch.tensor(-0.5 * 7.0 * solved**2))) == pytest.approx(0.75, abs=1e-5)
+    assert 2 * float(torch.special.ndtr(torch.tensor(-0.5 * 7.0 * solved**2))) == pytest.approx(
+        0.75, abs=1e-5
+    )
 
 
 def test_best_length_of_a_gaussian_is_two_thirds_of_a_half_turn():

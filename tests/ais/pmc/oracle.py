@@ -17,7 +17,11 @@ class Logistic:
     n_batches: int
 
     def rows(self, batch):
-        return range(len(self.x)) if batch is None else np.array_split(np.arange(len(self.x)), self.n_batches)[batch]
+        return (
+            range(len(self.x))
+            if batch is None
+            else np.array_split(np.arange(len(self.x)), self.n_batches)[batch]
+        )
 
     def share(self, batch):
         return 1.0 if batch is None else 1.0 / self.n_batches
@@ -31,7 +35,9 @@ class Logistic:
     def gradient(self, theta, batch=None):
         total = -self.share(batch) * theta
         for n in self.rows(batch):
-            total = total + self.sign[n] * self.x[n] / (1 + math.exp(self.sign[n] * self.x[n] @ theta))
+            total = total + self.sign[n] * self.x[n] / (
+                1 + math.exp(self.sign[n] * self.x[n] @ theta)
+            )
         return total
 
     def hessian(self, theta):
@@ -93,12 +99,21 @@ def step(target, mus, sigmas, t, seed, n_draws, scale, mean, own=False, globally
         row = []
         for theta in draws[m]:
             densities = [log_normal(theta, mus[i], sigmas[i]) for i in range(n_proposals)]
-            mixture = densities[m] if own else np.logaddexp.reduce(densities) - math.log(n_proposals)
+            mixture = (
+                densities[m] if own else np.logaddexp.reduce(densities) - math.log(n_proposals)
+            )
             row.append(target.value(theta) - mixture)
         log_weights.append(row)
     weights = np.exp(np.array(log_weights) - np.max(log_weights))
     eta = 1 / t
-    out = {"log_weight": np.array(log_weights), "ancestors": [], "step_size": [], "rejected": [], "loc": [], "cov": []}
+    out = {
+        "log_weight": np.array(log_weights),
+        "ancestors": [],
+        "step_size": [],
+        "rejected": [],
+        "loc": [],
+        "cov": [],
+    }
     for m in range(n_proposals):
         u = sources[m].random()
         k = choose(weights.flatten(), u) if globally else m * n_draws + choose(weights[m], u)

@@ -114,7 +114,10 @@ def test_init_copies_the_means():
 
 
 def test_algorithms_print_their_settings():
-    assert "RobustCovariance(structure=<class 'pmcnet.ais.scale.Full'>, beta=Constant(value=0.5)" in repr(ais.pmcnet)
+    assert (
+        "RobustCovariance(structure=<class 'pmcnet.ais.scale.Full'>, beta=Constant(value=0.5)"
+        in repr(ais.pmcnet)
+    )
 
 
 def test_user_defined_target_class_is_enough():

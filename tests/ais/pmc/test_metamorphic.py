@@ -47,7 +47,9 @@ def test_adding_a_constant_shifts_the_evidence_and_nothing_else(name, seed, shap
     _, moved = algorithm.step(start(algorithm, seed, shape), problem(seed, shape[2], shift))
     tolerance = 1e-12 * max(1.0, abs(shift))
     assert abs(moved.samples.log_evidence - plain.samples.log_evidence - shift) <= 10 * tolerance
-    torch.testing.assert_close(moved.samples.weight, plain.samples.weight, rtol=0, atol=10 * tolerance)
+    torch.testing.assert_close(
+        moved.samples.weight, plain.samples.weight, rtol=0, atol=10 * tolerance
+    )
     assert torch.equal(moved.samples.theta, plain.samples.theta)
 
 
@@ -64,9 +66,13 @@ def test_permuting_proposals_permutes_the_results(name, seed, shape, random):
     sources = rng.streams(seed, 0, shape[0])
     after, info = algorithm.step_with(state, target, sources)
     sources = rng.streams(seed, 0, shape[0])
-    after_permuted, info_permuted = algorithm.step_with(permuted, target, [sources[m] for m in order])
+    after_permuted, info_permuted = algorithm.step_with(
+        permuted, target, [sources[m] for m in order]
+    )
     close = {"rtol": 1e-9, "atol": 1e-9}
-    torch.testing.assert_close(info_permuted.samples.log_weight, info.samples.log_weight[order], **close)
+    torch.testing.assert_close(
+        info_permuted.samples.log_weight, info.samples.log_weight[order], **close
+    )
     torch.testing.assert_close(after_permuted.proposals.loc, after.proposals.loc[order], **close)
     torch.testing.assert_close(
         after_permuted.proposals.scale.covariance, after.proposals.scale.covariance[order], **close

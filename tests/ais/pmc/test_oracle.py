@@ -39,7 +39,9 @@ def logistic_target(loops: oracle.Logistic) -> ais.FunctionTarget:
 
     def part(rows, share):
         def log_density(theta):
-            return logsigmoid(theta @ (sign[rows, None] * x[rows]).mT).sum(-1) - 0.5 * share * theta.square().sum(-1)
+            return logsigmoid(theta @ (sign[rows, None] * x[rows]).mT).sum(
+                -1
+            ) - 0.5 * share * theta.square().sum(-1)
 
         return log_density
 
@@ -57,7 +59,9 @@ def loops():
 
 
 def dense(scale: ais.Scale) -> np.ndarray:
-    return (torch.diag_embed(scale.covariance) if isinstance(scale, ais.Diagonal) else scale.covariance).numpy()
+    return (
+        torch.diag_embed(scale.covariance) if isinstance(scale, ais.Diagonal) else scale.covariance
+    ).numpy()
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -75,9 +79,13 @@ def test_step_equals_loop_oracle(name, loops):
         assert np.array_equal(info.ancestors.numpy(), want["ancestors"])
         assert np.array_equal(info.step_size.numpy(), want["step_size"])
         assert np.array_equal(info.rejected_scale.numpy(), want["rejected"])
-        np.testing.assert_allclose(info.samples.log_weight.numpy(), want["log_weight"], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            info.samples.log_weight.numpy(), want["log_weight"], rtol=1e-10, atol=1e-10
+        )
         np.testing.assert_allclose(state.proposals.loc.numpy(), want["loc"], rtol=1e-10, atol=1e-10)
-        np.testing.assert_allclose(dense(state.proposals.scale), want["cov"], rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            dense(state.proposals.scale), want["cov"], rtol=1e-10, atol=1e-10
+        )
 
 
 def test_oracle_cases_exercise_backtracking_and_rejection(loops):
@@ -86,7 +94,9 @@ def test_oracle_cases_exercise_backtracking_and_rejection(loops):
     halved, rejected = 0, 0
     for algorithm, _ in CASES.values():
         algorithm = replace(algorithm, n_draws=min(algorithm.n_draws, N_DRAWS))
-        state = algorithm.init(torch.as_tensor(np.random.default_rng(1).normal(size=(4, DIM))), sigma=1.7, seed=SEED)
+        state = algorithm.init(
+            torch.as_tensor(np.random.default_rng(1).normal(size=(4, DIM))), sigma=1.7, seed=SEED
+        )
         for _ in range(N_STEPS):
             state, info = algorithm.step(state, target)
             halved += int(((info.step_size > 0) & (info.step_size < 1)).sum())

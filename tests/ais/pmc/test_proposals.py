@@ -42,7 +42,9 @@ def test_mixture_does_not_depend_on_memory(structure):
     theta = proposals.draw(rng.streams(0, 0, 5), 30).flatten(0, 1)
     whole = proposals.log_mixture(theta, memory=1 << 30)
     for memory in (1, 1000, 10_000):
-        torch.testing.assert_close(proposals.log_mixture(theta, memory), whole, rtol=1e-14, atol=1e-13)
+        torch.testing.assert_close(
+            proposals.log_mixture(theta, memory), whole, rtol=1e-14, atol=1e-13
+        )
 
 
 @pytest.mark.parametrize("structure", [Full, Diagonal])
@@ -66,7 +68,10 @@ def test_narrow_far_apart_diagonal_proposals_do_not_cancel():
     state = ais.pmcnet_light.init(loc, sigma=1e-4, seed=0)
     theta = state.proposals.draw(rng.streams(0, 0, n_proposals), n_draws).flatten(0, 1)
     direct = torch.stack([-0.5 * ((theta - mu) / 1e-4).square().sum(-1) for mu in loc])
-    direct -= dim * (torch.tensor(1e-4, dtype=torch.float64).log() + 0.5 * torch.tensor(2 * torch.pi).double().log())
+    direct -= dim * (
+        torch.tensor(1e-4, dtype=torch.float64).log()
+        + 0.5 * torch.tensor(2 * torch.pi).double().log()
+    )
     direct = direct.logsumexp(0) - torch.tensor(3.0, dtype=torch.float64).log()
     got = state.proposals.log_mixture(theta, memory=1 << 26)
     torch.testing.assert_close(got, direct, rtol=1e-8, atol=0)
@@ -78,5 +83,7 @@ def test_float32_squares_are_summed_in_float64():
     loc = torch.randn(2, 61706, generator=generator)
     proposals = ais.pmcnet_light.init(loc, sigma=0.01, seed=0).proposals
     theta = proposals.draw(rng.streams(0, 0, 2), 3)
-    exact = Proposals(loc.double(), Diagonal(proposals.scale.sigma.double())).log_prob(theta.double())
+    exact = Proposals(loc.double(), Diagonal(proposals.scale.sigma.double())).log_prob(
+        theta.double()
+    )
     torch.testing.assert_close(proposals.log_prob(theta), exact, rtol=0, atol=5e-3)

@@ -26,7 +26,9 @@ def test_categorical_never_takes_a_zero_weight(u):
 
 def test_categorical_takes_the_only_positive_weight_however_small():
     log_weight = torch.tensor([-math.inf, -2000.0, -math.inf], dtype=torch.float64)
-    assert categorical(log_weight, torch.tensor([0.0, 0.3, 0.999], dtype=torch.float64)).tolist() == [1, 1, 1]
+    assert categorical(
+        log_weight, torch.tensor([0.0, 0.3, 0.999], dtype=torch.float64)
+    ).tolist() == [1, 1, 1]
 
 
 def test_categorical_edge_of_the_cdf_is_inside():

@@ -9,7 +9,9 @@ from pmcnet.ais.pmc.scale_steps import clipped
 
 
 def test_clipped_cuts_the_largest_to_the_next():
-    weight = torch.tensor([[9.0, 1.0, 7.0, 5.0, 3.0, 2.0, 8.0, 4.0, 6.0]], dtype=torch.float64)  # K = 9, cut 3
+    weight = torch.tensor(
+        [[9.0, 1.0, 7.0, 5.0, 3.0, 2.0, 8.0, 4.0, 6.0]], dtype=torch.float64
+    )  # K = 9, cut 3
     assert clipped(weight.log()).exp().round().tolist() == [[6, 1, 6, 5, 3, 2, 6, 4, 6]]
 
 
@@ -20,7 +22,9 @@ def test_clipping_level_is_at_index_ceil_sqrt(n_draws, index):
 
 
 def test_clipping_stops_at_the_smallest_positive_weight():
-    log_weight = torch.tensor([[0.0, -1.0, -math.inf, -math.inf, -math.inf, -math.inf]], dtype=torch.float64)
+    log_weight = torch.tensor(
+        [[0.0, -1.0, -math.inf, -math.inf, -math.inf, -math.inf]], dtype=torch.float64
+    )
     assert clipped(log_weight)[0, :2].tolist() == [-1.0, -1.0]
 
 
@@ -29,7 +33,9 @@ def state_and_samples(n_draws=30, structure=ais.Full):
     algorithm = ais.PMC(n_draws=n_draws, scale_step=ais.RobustCovariance(structure))
     state = algorithm.init(torch.zeros(4, 3, dtype=torch.float64), sigma=2.0, seed=0)
     theta = torch.randn(4, n_draws, 3, generator=generator, dtype=torch.float64)
-    return state, ais.WeightedSamples(theta, torch.randn(4, n_draws, generator=generator, dtype=torch.float64))
+    return state, ais.WeightedSamples(
+        theta, torch.randn(4, n_draws, generator=generator, dtype=torch.float64)
+    )
 
 
 TARGET = Evaluation(ais.FunctionTarget(lambda x: -0.5 * x.square().sum(-1), 3))
@@ -62,7 +68,9 @@ def test_robust_covariance_of_one_heavy_draw_only_shrinks():
     log_weight[:] = -1e6
     log_weight[:, 0] = 0
     step = ais.RobustCovariance(eta=ais.Constant(0.0))
-    scale, rejected = step(state.proposals.scale, ais.WeightedSamples(theta, log_weight), theta[:, 0], TARGET, 1)
+    scale, rejected = step(
+        state.proposals.scale, ais.WeightedSamples(theta, log_weight), theta[:, 0], TARGET, 1
+    )
     assert not rejected.any()
     torch.testing.assert_close(scale.covariance, 0.5 * state.proposals.scale.covariance)
 
@@ -81,6 +89,8 @@ def test_inverse_hessian_of_a_gaussian_is_its_covariance():
 def test_inverse_hessian_keeps_the_previous_scale_at_a_saddle():
     state, samples = state_and_samples()
     saddle = Evaluation(ais.FunctionTarget(lambda x: x[:, 0] ** 2 - x[:, 1:].square().sum(-1), 3))
-    scale, rejected = ais.InverseHessian()(state.proposals.scale, samples, samples.theta[:, 0], saddle, 1)
+    scale, rejected = ais.InverseHessian()(
+        state.proposals.scale, samples, samples.theta[:, 0], saddle, 1
+    )
     assert rejected.all()
     assert torch.equal(scale.factor, state.proposals.scale.factor)

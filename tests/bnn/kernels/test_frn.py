@@ -20,7 +20,10 @@ def given(shape, *, adds, dtype=torch.float64, device="cpu"):
     source = torch.Generator().manual_seed(0)
     x, residual, slope = (torch.randn(shape, generator=source) for _ in range(3))
     parameters = torch.randn(4, shape[1], generator=source)
-    images = [part.to(device, dtype).contiguous(memory_format=torch.channels_last) for part in (x, residual, slope)]
+    images = [
+        part.to(device, dtype).contiguous(memory_format=torch.channels_last)
+        for part in (x, residual, slope)
+    ]
     parameters = parameters.to(device, torch.float64 if dtype == torch.float64 else torch.float32)
     return images[0], images[1] if adds else None, parameters, images[2]
 
@@ -71,7 +74,9 @@ def test_operation_is_one_that_compilers_understand(adds):
 @pytest.fixture
 def place():
     """Where kernels run: on a GPU, or, where Triton is asked to, line by line on a CPU."""
-    pytest.importorskip("triton", reason="the kernels are written for Triton, which is not installed")
+    pytest.importorskip(
+        "triton", reason="the kernels are written for Triton, which is not installed"
+    )
     if torch.cuda.is_available():
         return "cuda"
     if os.environ.get("TRITON_INTERPRET") != "1":
@@ -87,7 +92,9 @@ def test_kernels_are_the_formula(place, shape, adds, swish):
     x, residual, parameters, slope = given(shape, adds=adds, dtype=torch.float32, device=place)
     wide = [None if part is None else part.double() for part in (x, residual, parameters)]
     out = frn_triton.forward(x, residual, parameters, swish)
-    torch.testing.assert_close(out.double(), frn.normalised(*wide, swish=swish), rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(
+        out.double(), frn.normalised(*wide, swish=swish), rtol=1e-4, atol=1e-5
+    )
     found = frn_triton.backward(slope, x, residual, parameters, swish)
     expected = frn._slopes(slope.double(), *wide, swish)
     for mine, theirs in zip(found, expected, strict=True):
@@ -99,16 +106,23 @@ def test_kernels_are_the_formula(place, shape, adds, swish):
 def test_kernels_in_bfloat16_are_as_near_as_rounding_allows(place, shape):
     if place != "cuda":
         pytest.skip("needs a GPU")
-    x, residual, parameters, slope = given((7, *shape), adds=True, dtype=torch.bfloat16, device="cuda")
+    x, residual, parameters, slope = given(
+        (7, *shape), adds=True, dtype=torch.bfloat16, device="cuda"
+    )
     assert frn._fits(x)
     wide = [part.double() for part in (x, residual, parameters)]
     out = frn.normalised(x, residual, parameters, swish=True)
-    found, expected = frn._slopes(slope, x, residual, parameters, True), frn._slopes(slope.double(), *wide, True)
+    found, expected = (
+        frn._slopes(slope, x, residual, parameters, True),
+        frn._slopes(slope.double(), *wide, True),
+    )
     pairs = [(out, frn.normalised(*wide, swish=True)), *zip(found, expected, strict=True)]
     assert all((mine - theirs).norm() < 4e-3 * theirs.norm() for mine, theirs in pairs)
 
 
-@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")  # line by line, of numpy
+@pytest.mark.filterwarnings(
+    "ignore:invalid value encountered:RuntimeWarning"
+)  # line by line, of numpy
 def test_kernels_do_not_hide_what_is_not_finite(place):
     """Of an infinite pixel nothing is known of its channel, as the formula has it; a GPU's maximum would hide that."""
     from pmcnet.bnn.kernels import frn_triton
@@ -128,13 +142,18 @@ def test_kernels_do_not_hide_what_is_not_finite(place):
             (frn._slopes, (slope.cpu(), x.cpu(), None, parameters.cpu())),
         )
     )
-    assert all(torch.equal(mine.isnan().cpu(), theirs.isnan()) for mine, theirs in zip(found, expected, strict=True))
+    assert all(
+        torch.equal(mine.isnan().cpu(), theirs.isnan())
+        for mine, theirs in zip(found, expected, strict=True)
+    )
     assert found[2].isnan().any()
 
 
 def test_a_residual_of_another_shape_is_refused():
     x, residual, parameters, _ = given((2, 4, 4, 4), adds=True)
-    with pytest.raises(InputError, match=r"must have the shape of x, \(2, 4, 4, 4\); got \(1, 4, 4, 4\)"):
+    with pytest.raises(
+        InputError, match=r"must have the shape of x, \(2, 4, 4, 4\); got \(1, 4, 4, 4\)"
+    ):
         frn.normalised(x, residual[:1], parameters, swish=True)
 
 
@@ -157,14 +176,21 @@ def test_a_fused_layer_is_the_layer(stride):
     torch.testing.assert_close(fused(x, plain(x)), plain(x, plain(x)))
 
 
-@pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS:UserWarning")  # by the first backward pass of a thread
+@pytest.mark.filterwarnings(
+    "ignore:Attempting to run cuBLAS:UserWarning"
+)  # by the first backward pass of a thread
 def test_a_fused_network_is_the_network(device):
     torch.manual_seed(0)
     x = torch.randn(4, 3, 32, 32, dtype=torch.float64, device=device)
     found = []
     for fused in (False, True):
         network = ModuleNetwork(ResNet20FRN(fused=fused).double().to(device), example=x[:1])
-        theta = 0.3 * torch.randn(1, network.layout.dim, generator=torch.Generator().manual_seed(1)).double()
+        theta = (
+            0.3
+            * torch.randn(
+                1, network.layout.dim, generator=torch.Generator().manual_seed(1)
+            ).double()
+        )
         outputs, pull = network.differentiable(theta.to(device), x)
         found.append((outputs, pull(torch.ones_like(outputs))))
     for plain, fused in zip(*found, strict=True):

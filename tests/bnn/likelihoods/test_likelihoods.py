@@ -25,7 +25,9 @@ def test_learned_noise_is_a_scale_per_network():
     expected = distributions.Normal(OUTPUT[..., 0], extra.exp()).log_prob(Y)
     likelihood = LearnedGaussian(-1.0, 0.7)
     torch.testing.assert_close(likelihood.log_prob(OUTPUT, Y, extra), expected)
-    torch.testing.assert_close(likelihood.log_prior(extra), distributions.Normal(-1.0, 0.7).log_prob(extra[:, 0]))
+    torch.testing.assert_close(
+        likelihood.log_prior(extra), distributions.Normal(-1.0, 0.7).log_prob(extra[:, 0])
+    )
     torch.testing.assert_close(likelihood.noise_variance(extra), extra[:, 0].exp().square())
     torch.testing.assert_close(likelihood.from_normal(extra), -1 + 0.7 * extra)
 
@@ -33,14 +35,19 @@ def test_learned_noise_is_a_scale_per_network():
 @pytest.mark.parametrize("rho", [0.5, 1.0, 1.5, 2.0])
 def test_generalised_gaussian_is_scipys(rho):
     likelihood = GeneralisedGaussian(0.8, rho)
-    expected = torch.as_tensor(stats.gennorm.logpdf(Y.numpy(), rho, loc=OUTPUT[..., 0].numpy(), scale=0.8))
+    expected = torch.as_tensor(
+        stats.gennorm.logpdf(Y.numpy(), rho, loc=OUTPUT[..., 0].numpy(), scale=0.8)
+    )
     torch.testing.assert_close(likelihood.log_prob(OUTPUT, Y, NONE), expected)
-    assert float(likelihood.noise_variance(NONE)[0]) == pytest.approx(stats.gennorm.var(rho, scale=0.8))
+    assert float(likelihood.noise_variance(NONE)[0]) == pytest.approx(
+        stats.gennorm.var(rho, scale=0.8)
+    )
 
 
 def test_generalised_gaussian_with_rho_2_is_gaussian():
     torch.testing.assert_close(
-        GeneralisedGaussian(math.sqrt(2) * 0.3, 2.0).log_prob(OUTPUT, Y, NONE), Gaussian(0.3).log_prob(OUTPUT, Y, NONE)
+        GeneralisedGaussian(math.sqrt(2) * 0.3, 2.0).log_prob(OUTPUT, Y, NONE),
+        Gaussian(0.3).log_prob(OUTPUT, Y, NONE),
     )
 
 
@@ -49,7 +56,9 @@ def test_bernoulli_is_the_density_of_the_logit():
     expected = distributions.Bernoulli(logits=OUTPUT[..., 0]).log_prob(y)
     torch.testing.assert_close(Bernoulli().log_prob(OUTPUT, y, NONE), expected)
     torch.testing.assert_close(Bernoulli().mean(OUTPUT)[..., 1], OUTPUT[..., 0].sigmoid())
-    torch.testing.assert_close(Bernoulli().mean(OUTPUT).sum(-1), torch.ones(3, 7, dtype=torch.float64))
+    torch.testing.assert_close(
+        Bernoulli().mean(OUTPUT).sum(-1), torch.ones(3, 7, dtype=torch.float64)
+    )
 
 
 def test_categorical_is_the_density_of_the_logits():

@@ -24,7 +24,10 @@ def quantiles(mean, deviation, weight, level):
     standard = Gaussian(1.0)
     zs = standard_quantiles([float(p) for p in level], standard)
     return torch.stack(
-        [mixture_quantile(mean, deviation, weight, float(p), z, standard) for p, z in zip(level, zs, strict=True)]
+        [
+            mixture_quantile(mean, deviation, weight, float(p), z, standard)
+            for p, z in zip(level, zs, strict=True)
+        ]
     )
 
 
@@ -43,7 +46,9 @@ def test_quantiles_invert_the_mixture():
     weight /= weight.sum()
     level = torch.tensor([0.001, 0.3, 0.999]).double()
     q = quantiles(mean, deviation, weight, level)  # (3, 3)
-    below = (weight[:, None, None] * torch.special.ndtr((q - mean[:, None]) / deviation[:, None])).sum(0)
+    below = (
+        weight[:, None, None] * torch.special.ndtr((q - mean[:, None]) / deviation[:, None])
+    ).sum(0)
     assert torch.allclose(below, level[:, None].expand(3, 3), atol=1e-6)
 
 
@@ -72,12 +77,16 @@ def test_generalised_gaussian_distribution_function(rho):
 def posterior(likelihood, n_draws=6):
     network = MLP((2, 3, 1))
     generator = torch.Generator().manual_seed(0)
-    theta = torch.randn(n_draws, network.layout.dim + likelihood.n_extra, generator=generator, dtype=torch.float64)
+    theta = torch.randn(
+        n_draws, network.layout.dim + likelihood.n_extra, generator=generator, dtype=torch.float64
+    )
     log_weight = torch.randn(n_draws, generator=generator, dtype=torch.float64)
     return ParticlePosterior(network, likelihood, ais.WeightedSamples(theta, log_weight))
 
 
-@pytest.mark.parametrize("likelihood", [Gaussian(0.4), LearnedGaussian(), GeneralisedGaussian(0.5, 0.5)])
+@pytest.mark.parametrize(
+    "likelihood", [Gaussian(0.4), LearnedGaussian(), GeneralisedGaussian(0.5, 0.5)]
+)
 def test_posterior_quantiles_do_not_depend_on_memory(likelihood):
     x = torch.randn(9, 2, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
     made = posterior(likelihood)
@@ -123,7 +132,9 @@ def test_arviz_gets_equally_weighted_draws():
 
 def test_target_of_some_rows():
     x = torch.arange(8.0).double()[:, None]
-    target = BayesianTarget(MLP((1, 1)), Gaussian(1.0), x, x[:, 0], weight=torch.arange(8.0).double())
+    target = BayesianTarget(
+        MLP((1, 1)), Gaussian(1.0), x, x[:, 0], weight=torch.arange(8.0).double()
+    )
     some = target.at(torch.tensor([3, 1]))
     assert some.x[:, 0].tolist() == [3, 1]
     assert some.weight.tolist() == [3, 1]
@@ -132,7 +143,10 @@ def test_target_of_some_rows():
 def test_search_that_is_cut_short_gives_what_it_has(monkeypatch):
     monkeypatch.setattr("pmcnet.bnn.likelihoods.mixture_quantiles.MOST_TRIALS", 2)
     mean = torch.tensor([[-50.0, 0.0], [50.0, 1.0]], dtype=torch.float64)
-    deviation, weight = torch.ones(2, 1, dtype=torch.float64), torch.tensor([0.3, 0.7], dtype=torch.float64)
+    deviation, weight = (
+        torch.ones(2, 1, dtype=torch.float64),
+        torch.tensor([0.3, 0.7], dtype=torch.float64),
+    )
     (z,) = standard_quantiles([0.3], Gaussian(1.0))
     found = mixture_quantile(mean, deviation, weight, 0.3, z, Gaussian(1.0))
     low, high = (mean + z).amin(0), (mean + z).amax(0)

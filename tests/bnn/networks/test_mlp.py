@@ -100,7 +100,8 @@ def test_batch_statistics_are_those_of_the_rows_given():
 
 
 @pytest.mark.parametrize(
-    "layer", [nn.Dropout(0.5), nn.Dropout2d(), nn.AlphaDropout(), nn.RReLU(), nn.GRU(4, 4, 2, dropout=0.1)]
+    "layer",
+    [nn.Dropout(0.5), nn.Dropout2d(), nn.AlphaDropout(), nn.RReLU(), nn.GRU(4, 4, 2, dropout=0.1)],
 )
 def test_random_layers_are_refused(layer):
     with pytest.raises(InputError, match=r'1 draws random numbers.*random_layers="freeze"'):
@@ -122,7 +123,10 @@ def test_random_layers_can_be_frozen(layer):
         (lambda: MLP((3, 0, 1)), "all positive"),
         (lambda: MLP((3, 1), "softplus"), "activation must be one of tanh"),
         (lambda: ModuleNetwork(nn.ReLU()), "ReLU has no parameters"),
-        (lambda: MLP((3, 2, 1))(random_theta(2, 11), random_x(5, 4)), r"x must be \(n_rows, 3\); got \(5, 4\)"),
+        (
+            lambda: MLP((3, 2, 1))(random_theta(2, 11), random_x(5, 4)),
+            r"x must be \(n_rows, 3\); got \(5, 4\)",
+        ),
         (
             lambda: ModuleNetwork(nn.Sequential(nn.Linear(3, 1), nn.Flatten(0)))(
                 random_theta(2, 4, dtype=torch.float32), random_x(5, 3, dtype=torch.float32)

@@ -33,7 +33,9 @@ def generator(seed=0):
 def small_module(*, batch_norm=False):
     torch.manual_seed(0)
     norm = nn.BatchNorm2d(3) if batch_norm else nn.Identity()
-    return nn.Sequential(nn.Conv2d(1, 3, 3), norm, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 4)).double()
+    return nn.Sequential(
+        nn.Conv2d(1, 3, 3), norm, nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 4)
+    ).double()
 
 
 def images(n=7, seed=1):
@@ -41,7 +43,9 @@ def images(n=7, seed=1):
 
 
 def points(network, n=3):
-    return network.initial() + 0.1 * torch.randn(n, network.layout.dim, generator=generator(2), dtype=torch.float64)
+    return network.initial() + 0.1 * torch.randn(
+        n, network.layout.dim, generator=generator(2), dtype=torch.float64
+    )
 
 
 def test_one_by_one_equals_together():
@@ -59,15 +63,21 @@ def test_one_by_one_equals_together():
 
 
 def test_intermediate_numbers_are_those_of_the_layers():
-    shapes = [6 * 28 * 28] + [6 * 14 * 14] * 3 + [16 * 10 * 10] + [400] * 4 + [120] * 2 + [84] * 2 + [10]
+    shapes = (
+        [6 * 28 * 28] + [6 * 14 * 14] * 3 + [16 * 10 * 10] + [400] * 4 + [120] * 2 + [84] * 2 + [10]
+    )
     assert n_numbers(LeNet5(), torch.zeros(1, 1, 28, 28)) == sum(shapes)
-    assert ModuleNetwork(LeNet5(), example=torch.zeros(1, 1, 28, 28)).numbers_per_input == 2 * sum(shapes)
+    assert ModuleNetwork(LeNet5(), example=torch.zeros(1, 1, 28, 28)).numbers_per_input == 2 * sum(
+        shapes
+    )
 
 
 @pytest.mark.parametrize("padding", [0, 2])
 def test_convolution_as_a_product_with_a_banded_matrix(padding):
     x = torch.randn(3, 2, 7, 9, generator=generator(1), dtype=torch.float64, requires_grad=True)
-    weight = torch.randn(4, 2, 3, 3, generator=generator(2), dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(
+        4, 2, 3, 3, generator=generator(2), dtype=torch.float64, requires_grad=True
+    )
     found, expected = banded(x, weight, padding), F.conv2d(x, weight, padding=padding)
     torch.testing.assert_close(found, expected)
     slope = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
@@ -79,7 +89,9 @@ def test_convolution_as_a_product_with_a_banded_matrix(padding):
 def test_convolution_of_neighbouring_pixels_as_one(n_joined):
     x = torch.randn(3, 2, 5, 8, generator=generator(1), dtype=torch.float64)
     x = x.contiguous(memory_format=torch.channels_last).requires_grad_()
-    weight = torch.randn(4, 2, 3, 3, generator=generator(2), dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(
+        4, 2, 3, 3, generator=generator(2), dtype=torch.float64, requires_grad=True
+    )
     found, expected = wide(x, weight, n_joined), F.conv2d(x, weight, padding=1)
     torch.testing.assert_close(found, expected)
     assert found.is_contiguous(memory_format=torch.channels_last)
@@ -98,7 +110,9 @@ def test_wide_convolution_is_the_convolution(device):
     layer, x = WideConv2d(16, 16).to(device), torch.randn(5, 16, 8, 8).to(device)
     with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
         found = layer(x.contiguous(memory_format=torch.channels_last))
-    expected = F.conv2d(x.cpu().double(), layer.weight.cpu().double(), layer.bias.cpu().double(), padding=1)
+    expected = F.conv2d(
+        x.cpu().double(), layer.weight.cpu().double(), layer.bias.cpu().double(), padding=1
+    )
     error = (found.cpu() - expected).norm() / expected.norm()
     assert error < (1e-2 if device.type == "cuda" else 1e-6)
 
@@ -131,7 +145,9 @@ def test_large_networks_run_one_by_one_and_small_ones_together():
 
 
 def reference_network(n=5):
-    return ModuleNetwork(small_module(batch_norm=True), batch_norm="reference", reference=images(n, seed=9))
+    return ModuleNetwork(
+        small_module(batch_norm=True), batch_norm="reference", reference=images(n, seed=9)
+    )
 
 
 def test_reference_statistics_make_a_function_of_each_row():
@@ -163,7 +179,9 @@ def test_reference_statistics_belong_to_the_parameters():
 
 def test_factors_of_a_normalised_network_sum_to_the_density():
     network = reference_network()
-    target = BayesianTarget(network, Categorical(4), images(), torch.arange(7).remainder(4).double(), n_batches=3)
+    target = BayesianTarget(
+        network, Categorical(4), images(), torch.arange(7).remainder(4).double(), n_batches=3
+    )
     theta = points(network)
     whole = target.value_and_score(theta)
     parts = [factor.value_and_score(theta) for factor in target.factors()]
@@ -182,7 +200,9 @@ def test_training_normalises_by_the_batch_and_keeps_the_parameters():
     assert plain.for_training() is plain
 
 
-@pytest.mark.parametrize("given", [{"batch_norm": "reference"}, {"reference": torch.zeros(2, 1, 6, 6)}])
+@pytest.mark.parametrize(
+    "given", [{"batch_norm": "reference"}, {"reference": torch.zeros(2, 1, 6, 6)}]
+)
 def test_reference_without_rows_is_refused(given):
     with pytest.raises(InputError, match="go together"):
         ModuleNetwork(small_module(batch_norm=True), **given)
@@ -259,7 +279,9 @@ def test_filters_at_the_length_of_the_prior_compute_the_same():
     theta = points(network, 2)
     given = theta.clone()
     longer = at_prior_length(network, theta, torch.full((network.layout.dim,), 0.5).double())
-    torch.testing.assert_close(network(longer, x), network(theta, x), rtol=1e-4, atol=1e-5)  # but for the 1e-6
+    torch.testing.assert_close(
+        network(longer, x), network(theta, x), rtol=1e-4, atol=1e-5
+    )  # but for the 1e-6
     before, after = network.layout.unflatten(theta), network.layout.unflatten(longer)
     for layer in ("0.0", "4.shortcut.0", "9.second.0"):
         weight, bias = after[f"{layer}.weight"].flatten(2), after[f"{layer}.bias"]
@@ -282,7 +304,9 @@ def test_filter_response_normalisation_by_hand():
         x = torch.randn(2, 16, 4, 4, dtype=torch.float64)
         for n in range(2):
             for c in range(16):
-                expected = (2 * x[n, c] / (x[n, c].square().mean() + 1e-6).sqrt() - 0.5).clamp(min=0.25)
+                expected = (2 * x[n, c] / (x[n, c].square().mean() + 1e-6).sqrt() - 0.5).clamp(
+                    min=0.25
+                )
                 torch.testing.assert_close(norm(x)[n, c], expected)
 
 
@@ -297,7 +321,10 @@ def test_rows_of_the_filter_response_network_do_not_know_each_other():
 def test_reference_statistics_in_reduced_precision_are_near_the_exact_ones():
     module = small_module(batch_norm=True).float()
     given = {"batch_norm": "reference", "reference": images(5, seed=9).float()}
-    exact, rounded = ModuleNetwork(module, **given), ModuleNetwork(module, precision="bf16", **given)
+    exact, rounded = (
+        ModuleNetwork(module, **given),
+        ModuleNetwork(module, precision="bf16", **given),
+    )
     theta, x = points(exact).float(), images().float()
     outputs, pull = rounded.differentiable(theta, x)
     assert 0 < (outputs - exact(theta, x)).abs().max() < 0.1

@@ -17,7 +17,9 @@ SCALES = 1.7 * torch.tensor([0.5] * 12 + [1.0] * 3 + [3**-0.5] * 6 + [1.0] * 2, 
 def mixture(wide, narrow, share):
     return distributions.MixtureSameFamily(
         distributions.Categorical(torch.tensor([share, 1 - share], dtype=torch.float64)),
-        distributions.Normal(torch.zeros(2).double(), torch.tensor([wide, narrow], dtype=torch.float64)),
+        distributions.Normal(
+            torch.zeros(2).double(), torch.tensor([wide, narrow], dtype=torch.float64)
+        ),
     )
 
 
@@ -29,7 +31,12 @@ def reference(prior):
     return distributions.Normal(0.0, SCALES if isinstance(prior, LayerGaussianPrior) else 1.7)
 
 
-PRIORS = [GaussianPrior(1.7), LayerGaussianPrior(1.7), LaplacePrior(1.7), ScaleMixturePrior(1.7, 0.3, 0.05)]
+PRIORS = [
+    GaussianPrior(1.7),
+    LayerGaussianPrior(1.7),
+    LaplacePrior(1.7),
+    ScaleMixturePrior(1.7, 0.3, 0.05),
+]
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
@@ -47,11 +54,15 @@ def test_samples_have_the_distribution(prior):
     uniforms = reference(prior).cdf(flat)
     error = (1 / 12 / len(flat)) ** 0.5
     assert ((uniforms.mean(0) - 0.5).abs() < 5 * error).all()
-    assert (((uniforms - 0.5).square().mean(0) - 1 / 12).abs() < 5 * (1 / 180 / len(flat)) ** 0.5).all()
+    assert (
+        ((uniforms - 0.5).square().mean(0) - 1 / 12).abs() < 5 * (1 / 180 / len(flat)) ** 0.5
+    ).all()
     assert draws.isfinite().all()
 
 
-@pytest.mark.parametrize("prior", [GaussianPrior, LayerGaussianPrior, LaplacePrior, ScaleMixturePrior])
+@pytest.mark.parametrize(
+    "prior", [GaussianPrior, LayerGaussianPrior, LaplacePrior, ScaleMixturePrior]
+)
 @pytest.mark.parametrize("sigma", [0.0, -1.0, float("nan"), float("inf")])
 def test_bad_scales_are_refused(prior, sigma):
     with pytest.raises(InputError, match="sigma must be a positive finite number"):
@@ -59,11 +70,19 @@ def test_bad_scales_are_refused(prior, sigma):
 
 
 @pytest.mark.parametrize(
-    "prior", [GaussianPrior(0.7), LayerGaussianPrior(1.3), LaplacePrior(0.4), ScaleMixturePrior(0.7, 0.4, 0.2)]
+    "prior",
+    [
+        GaussianPrior(0.7),
+        LayerGaussianPrior(1.3),
+        LaplacePrior(0.4),
+        ScaleMixturePrior(0.7, 0.4, 0.2),
+    ],
 )
 def test_score_is_the_derivative_of_the_log_density(prior):
     layout = MLP((3, 2, 1)).layout
-    theta = torch.randn(4, layout.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64).requires_grad_()
+    theta = torch.randn(
+        4, layout.dim, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    ).requires_grad_()
     (expected,) = torch.autograd.grad(prior.log_prob(theta, layout).sum(), theta)
     assert torch.allclose(prior.score(theta.detach(), layout), expected)
 
@@ -71,8 +90,13 @@ def test_score_is_the_derivative_of_the_log_density(prior):
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
 def test_scale_slope_is_the_derivative_by_log_sigma(prior):
     step = 1e-5
-    above, below = (prior.rescaled(prior.sigma * math.exp(sign * step)).log_prob(THETA, LAYOUT) for sign in (1, -1))
-    torch.testing.assert_close(prior.scale_slope(THETA, LAYOUT), (above - below) / (2 * step), rtol=1e-6, atol=1e-6)
+    above, below = (
+        prior.rescaled(prior.sigma * math.exp(sign * step)).log_prob(THETA, LAYOUT)
+        for sign in (1, -1)
+    )
+    torch.testing.assert_close(
+        prior.scale_slope(THETA, LAYOUT), (above - below) / (2 * step), rtol=1e-6, atol=1e-6
+    )
 
 
 def test_scale_of_a_mixture_is_its_standard_deviation():
@@ -106,7 +130,9 @@ def test_mixture_is_finite_where_the_narrow_density_underflows():
     assert prior.score(theta, layout)[0, 1] == pytest.approx(-1e19, rel=1e-5)
 
 
-@pytest.mark.parametrize(("name", "value"), [("share", 0.0), ("share", 1.0), ("ratio", 0.0), ("ratio", 2.0)])
+@pytest.mark.parametrize(
+    ("name", "value"), [("share", 0.0), ("share", 1.0), ("ratio", 0.0), ("ratio", 2.0)]
+)
 def test_bad_mixtures_are_refused(name, value):
     with pytest.raises(InputError, match=f"{name}.* must lie .*; got {value}"):
         replace(ScaleMixturePrior(), **{name: value})

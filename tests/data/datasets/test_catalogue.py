@@ -91,5 +91,7 @@ def test_glass_first_row_is_that_of_uci():
 
 
 def test_load_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match=r"'iris'.*ionosphere, glass, wine, breast_cancer, digits, diabetes"):
+    with pytest.raises(
+        InputError, match=r"'iris'.*ionosphere, glass, wine, breast_cancer, digits, diabetes"
+    ):
         data.load("iris")

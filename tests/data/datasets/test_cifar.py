@@ -38,7 +38,9 @@ def test_archive_is_read_in_any_order_of_its_members(tmp_path):
     check(data.load_images("cifar10", tmp_path, verify=False), batches())
 
 
-@pytest.mark.parametrize("place", ["cifar10/cifar-10-batches-bin", "cifar-10-batches-bin", "cifar10"])
+@pytest.mark.parametrize(
+    "place", ["cifar10/cifar-10-batches-bin", "cifar-10-batches-bin", "cifar10"]
+)
 def test_unpacked_batches_give_back_their_records(tmp_path, place):
     unpacked(tmp_path / place, batches())
     check(data.load_images("cifar10", tmp_path, verify=False), batches())
@@ -48,7 +50,11 @@ def test_planes_are_red_green_and_blue(tmp_path):
     records = batches(1)
     records["test_batch"][0, 1:] = np.repeat([10, 20, 30], 1024)
     made(tmp_path / "cifar-10-binary.tar.gz", cifar_tar(records))
-    assert data.load_images("cifar10", tmp_path, verify=False).x_test[0, :, 0, 0].tolist() == [10, 20, 30]
+    assert data.load_images("cifar10", tmp_path, verify=False).x_test[0, :, 0, 0].tolist() == [
+        10,
+        20,
+        30,
+    ]
 
 
 @pytest.mark.parametrize("packed", [True, False])
@@ -58,9 +64,15 @@ def test_sums_are_verified_batch_by_batch(tmp_path, monkeypatch, packed):
         made(tmp_path / "cifar-10-binary.tar.gz", cifar_tar(records))
     else:
         unpacked(tmp_path / "cifar10", records)
-    with pytest.raises(InputError, match=r"data_batch_1\.bin is not the published.*5dd7e06a14cb22eb9f671a540d1b7c25"):
+    with pytest.raises(
+        InputError,
+        match=r"data_batch_1\.bin is not the published.*5dd7e06a14cb22eb9f671a540d1b7c25",
+    ):
         data.load_images("cifar10", tmp_path)
-    known = {name: Published("cifar10", Published("", "").of([array.tobytes()])) for name, array in records.items()}
+    known = {
+        name: Published("cifar10", Published("", "").of([array.tobytes()]))
+        for name, array in records.items()
+    }
     monkeypatch.setattr(cifar, "_BATCHES", known)
     check(data.load_images("cifar10", tmp_path), records)
 
@@ -70,11 +82,15 @@ def test_batch_of_a_false_size_is_refused(tmp_path, n_bytes):
     members = {f"{name}.bin": array.tobytes() for name, array in batches().items()}
     members["data_batch_3.bin"] = bytes(n_bytes)
     made(tmp_path / "packed" / "cifar-10-binary.tar.gz", tar(members))
-    with pytest.raises(InputError, match=rf"data_batch_3\.bin in .* has {n_bytes} bytes; 1 to 10000 records"):
+    with pytest.raises(
+        InputError, match=rf"data_batch_3\.bin in .* has {n_bytes} bytes; 1 to 10000 records"
+    ):
         data.load_images("cifar10", tmp_path / "packed", verify=False)
     for name, content in members.items():
         made(tmp_path / "cifar10" / name, content)
-    with pytest.raises(InputError, match=rf"data_batch_3\.bin has {n_bytes} bytes; 1 to 10000 records"):
+    with pytest.raises(
+        InputError, match=rf"data_batch_3\.bin has {n_bytes} bytes; 1 to 10000 records"
+    ):
         data.load_images("cifar10", tmp_path, verify=False)
 
 
@@ -86,7 +102,9 @@ def test_archive_without_a_batch_is_refused(tmp_path):
         data.load_images("cifar10", tmp_path, verify=False)
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE])
+@pytest.mark.parametrize(
+    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE]
+)
 def test_archive_members_that_are_no_files_are_passed_over(tmp_path, kind):
     members = {f"{name}.bin": b"" for name in BATCH_NAMES}
     made(tmp_path / "cifar-10-binary.tar.gz", tar(members, type=kind, linkname="/etc/passwd"))
@@ -98,7 +116,9 @@ def test_archive_is_not_extracted(tmp_path):
     members = {f"../../{name}.bin": array.tobytes() for name, array in batches().items()}
     made(tmp_path / "a" / "b" / "cifar-10-binary.tar.gz", tar(members))
     check(data.load_images("cifar10", tmp_path / "a" / "b", verify=False), batches())
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["cifar-10-binary.tar.gz"]
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [
+        "cifar-10-binary.tar.gz"
+    ]
 
 
 def test_archive_is_not_searched_for_ever(tmp_path):
@@ -117,7 +137,10 @@ def test_damaged_archive_is_refused(tmp_path, cut):
 
 
 def test_pickled_version_is_not_read(tmp_path):
-    made(tmp_path / "cifar10" / "cifar-10-python.tar.gz", tar({"cifar-10-batches-py/data_batch_1": b"\x80\x02."}))
+    made(
+        tmp_path / "cifar10" / "cifar-10-python.tar.gz",
+        tar({"cifar-10-batches-py/data_batch_1": b"\x80\x02."}),
+    )
     with pytest.raises(InputError, match=r"has no cifar10/cifar-10-binary\.tar\.gz"):
         data.load_images("cifar10", tmp_path)
 
@@ -142,7 +165,11 @@ def test_malformed_mosaic_is_refused(tmp_path, content, message):
     content = content if isinstance(content, bytes) else content()
     for name in BATCH_NAMES:
         made(tmp_path / "cifar10" / f"{name}.webp", content)
-    np.savez(tmp_path / "cifar10" / "labels.npz", y_train=np.zeros(50_000, "u1"), y_test=np.zeros(10_000, "u1"))
+    np.savez(
+        tmp_path / "cifar10" / "labels.npz",
+        y_train=np.zeros(50_000, "u1"),
+        y_test=np.zeros(10_000, "u1"),
+    )
     with pytest.raises(InputError, match=rf"data_batch_1\.webp {message}"):
         data.load_images("cifar10", tmp_path)
 
@@ -170,5 +197,7 @@ def test_mosaics_hold_the_official_records(shared):
             [images.y_train[part, None].astype(np.uint8), images.x_train[part].reshape(-1, 3072)], 1
         )
         cifar._BATCHES[name].check([records.tobytes()], shared() / name)
-    records = np.concatenate([images.y_test[:, None].astype(np.uint8), images.x_test.reshape(-1, 3072)], 1)
+    records = np.concatenate(
+        [images.y_test[:, None].astype(np.uint8), images.x_test.reshape(-1, 3072)], 1
+    )
     cifar._BATCHES["test_batch"].check([records.tobytes()], shared() / "test_batch")

@@ -77,7 +77,9 @@ def test_control_training_and_test_rows_differ():
 @pytest.mark.parametrize("seed", range(5))
 def test_control_probability_is_that_of_the_torch_network(seed):
     _, theta, probability_test = truth = data.control(50, seed=seed)
-    np.testing.assert_allclose(probability_test, torch_probability(theta, truth.split.x_test), rtol=1e-10, atol=1e-15)
+    np.testing.assert_allclose(
+        probability_test, torch_probability(theta, truth.split.x_test), rtol=1e-10, atol=1e-15
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -45,7 +45,9 @@ class Quiet(SimpleHTTPRequestHandler):
 @pytest.fixture
 def address(source):
     """Where a server of this machine has the folder of `source`."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(source.parent))) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", 0), partial(Quiet, directory=str(source.parent))
+    ) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -86,7 +88,8 @@ def test_fetch_replaces_a_file_of_another_sum(known, source, tmp_path):
 def test_fetch_keeps_nothing_of_another_sum(known, source, tmp_path):
     known(item(source.as_uri(), content=b"other"))
     with pytest.raises(
-        InputError, match=r"not the published file: its md5 is \w{32} instead of \w{32}. Nothing was kept"
+        InputError,
+        match=r"not the published file: its md5 is \w{32} instead of \w{32}. Nothing was kept",
     ):
         data.fetch("set", tmp_path / "here")
     assert not files(tmp_path / "here")
@@ -105,7 +108,10 @@ def test_fetch_leaves_an_older_file_where_the_new_one_fails(known, source, tmp_p
 def test_fetch_that_fails_names_address_and_place(known, address, tmp_path, what):
     url = f"{address}/{what}" if what else "http://127.0.0.1:9/file.bin"
     known(item(url))
-    with pytest.raises(InputError, match=rf"{url} could not be fetched.*put the file at {tmp_path}/here/set/file\.bin"):
+    with pytest.raises(
+        InputError,
+        match=rf"{url} could not be fetched.*put the file at {tmp_path}/here/set/file\.bin",
+    ):
         data.fetch("set", tmp_path / "here")
     assert not files(tmp_path / "here")
 
@@ -127,7 +133,9 @@ def test_fetch_stops_at_a_bound(known, source, tmp_path, monkeypatch):
 
 def test_fetch_interrupted_leaves_nothing(known, source, tmp_path, monkeypatch):
     known(item(source.as_uri()))
-    monkeypatch.setattr(downloads.os, "replace", lambda old, new: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(
+        downloads.os, "replace", lambda old, new: (_ for _ in ()).throw(KeyboardInterrupt)
+    )
     with pytest.raises(KeyboardInterrupt):
         data.fetch("set", tmp_path / "here")
     assert not files(tmp_path / "here")
@@ -143,13 +151,16 @@ def test_fetch_goes_to_the_folder_of_the_environment(known, source, tmp_path, mo
 @pytest.mark.parametrize("name", ["glass", "iris"])
 def test_fetch_of_what_is_not_fetched_lists_what_is(name):
     with pytest.raises(
-        InputError, match=f"'{name}' is nothing to fetch.*mnist, mnist-c, fashion-mnist, svhn-g, cifar10"
+        InputError,
+        match=f"'{name}' is nothing to fetch.*mnist, mnist-c, fashion-mnist, svhn-g, cifar10",
     ):
         data.fetch(name)
 
 
 def test_loading_never_fetches(tmp_path, monkeypatch):
-    monkeypatch.setattr("urllib.request.urlopen", lambda *_, **__: pytest.fail("a network was asked for"))
+    monkeypatch.setattr(
+        "urllib.request.urlopen", lambda *_, **__: pytest.fail("a network was asked for")
+    )
     for name in data.image_names():
         with pytest.raises(InputError, match="not at hand"):
             data.load_images(name, tmp_path)
@@ -184,4 +195,9 @@ def test_fetched_archive_is_read(known, tmp_path):
     source = made(tmp_path / "there" / "cifar.tar.gz", packed)
     known(item(source.as_uri(), path="cifar10/cifar-10-binary.tar.gz", content=packed))
     data.fetch("set", tmp_path / "here")
-    assert data.load_images("cifar10", tmp_path / "here", verify=False).x_train.shape == (15, 3, 32, 32)
+    assert data.load_images("cifar10", tmp_path / "here", verify=False).x_train.shape == (
+        15,
+        3,
+        32,
+        32,
+    )

@@ -33,13 +33,17 @@ def test_image_sets_cannot_be_changed():
 
 
 def test_load_images_unknown_name_lists_the_known_ones():
-    with pytest.raises(InputError, match=r"'glass'. Use one of mnist, mnist-c, fashion-mnist, svhn-g, cifar10"):
+    with pytest.raises(
+        InputError, match=r"'glass'. Use one of mnist, mnist-c, fashion-mnist, svhn-g, cifar10"
+    ):
         data.load_images("glass")
 
 
 @pytest.mark.parametrize("name", data.image_names())
 def test_load_images_that_are_absent_says_what_to_put_where(tmp_path, name):
-    with pytest.raises(InputError, match=f"{name} is not at hand.*{tmp_path}.*`pmcnet datasets --fetch {name}`"):
+    with pytest.raises(
+        InputError, match=f"{name} is not at hand.*{tmp_path}.*`pmcnet datasets --fetch {name}`"
+    ):
         data.load_images(name, tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -62,13 +66,17 @@ def test_labels_without_a_class_are_refused(tmp_path):
     arrays = mnist_arrays()
     arrays[3][0] = 10
     idx_folder(tmp_path / "mnist", arrays)
-    with pytest.raises(InputError, match=r"test labels of mnist run from \d to 10; 0 to 9 are possible"):
+    with pytest.raises(
+        InputError, match=r"test labels of mnist run from \d to 10; 0 to 9 are possible"
+    ):
         data.load_images("mnist", tmp_path, verify=False)
 
 
 def test_stored_arrays_stand_in_for_mnist(tmp_path):
     x_train, y_train, x_test, y_test = mnist_arrays()
-    np.savez_compressed(tmp_path / "mnist.npz", x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test)
+    np.savez_compressed(
+        tmp_path / "mnist.npz", x_train=x_train, y_train=y_train, x_test=x_test, y_test=y_test
+    )
     found = data.load_images("mnist", tmp_path)
     assert np.array_equal(found.x_train[:, 0], x_train)
     assert np.array_equal(found.y_test, y_test)
@@ -84,7 +92,9 @@ def test_official_files_win_over_stored_arrays(tmp_path):
 @pytest.mark.parametrize("name", data.image_names())
 def test_images_are_no_table(name):
     for read in (data.load, data.read_frame, lambda source: list(data.frame_chunks(source))):
-        with pytest.raises(InputError, match=rf"{name} is a set of images, not a table.*load_images\('{name}'\)"):
+        with pytest.raises(
+            InputError, match=rf"{name} is a set of images, not a table.*load_images\('{name}'\)"
+        ):
             read(name)
 
 
@@ -99,7 +109,12 @@ def test_catalogue_opens_no_file_of_the_folder(tmp_path):
         "cifar10",
     ]
     cifar = found["cifar10"]
-    assert (cifar["kind"], cifar["rows"], cifar["test_rows"], cifar["columns"]) == ("images", 60_000, 10_000, 3072)
+    assert (cifar["kind"], cifar["rows"], cifar["test_rows"], cifar["columns"]) == (
+        "images",
+        60_000,
+        10_000,
+        3072,
+    )
     assert (cifar["shape"], cifar["classes"]) == ([3, 32, 32], 10)
     assert (found["protein"]["rows"], found["protein"]["shape"]) == (45_730, [9])
     assert (found["naval"]["rows"], found["naval"]["shape"]) == (11_934, [14])
@@ -137,7 +152,9 @@ def test_image_split_size_must_be_a_count(n):
 
 
 def test_image_split_without_training_images_is_refused():
-    with pytest.raises(InputError, match=r"10 training images; n_validation=10 leaves none.*at most 9"):
+    with pytest.raises(
+        InputError, match=r"10 training images; n_validation=10 leaves none.*at most 9"
+    ):
         data.image_split(images(), 10, 0)
 
 

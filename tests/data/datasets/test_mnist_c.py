@@ -18,7 +18,12 @@ NAMES = ("train_images", "train_labels", "test_images", "test_labels")
 def official() -> dict[str, np.ndarray]:
     """Arrays as the published files have them."""
     x_train, y_train, x_test, y_test = mnist_arrays()
-    arrays = (x_train[..., None], y_train.astype(np.int64), x_test[..., None], y_test.astype(np.int64))
+    arrays = (
+        x_train[..., None],
+        y_train.astype(np.int64),
+        x_test[..., None],
+        y_test.astype(np.int64),
+    )
     return dict(zip(NAMES, arrays, strict=True))
 
 
@@ -48,7 +53,9 @@ def test_published_files_are_read_in_their_archive(tmp_path, monkeypatch):
     content = archive(official())
     made(tmp_path / "mnist_c.zip", content)
     check(data.load_images("mnist-c", tmp_path, verify=False), official())
-    with pytest.raises(InputError, match=r"mnist_c\.zip is not the published.*4b34b33045869ee6d424616cd3a65da3"):
+    with pytest.raises(
+        InputError, match=r"mnist_c\.zip is not the published.*4b34b33045869ee6d424616cd3a65da3"
+    ):
         data.load_images("mnist-c", tmp_path)
     monkeypatch.setattr(mnist_c, "ARCHIVE", Published("mnist-c", mnist_c.ARCHIVE.of([content])))
     check(data.load_images("mnist-c", tmp_path), official())
@@ -86,7 +93,9 @@ def test_rotation_is_that_of_the_recipe():
     for image, sign, turned in zip(x, signs, rotate(x, signs), strict=True):
         cos, sin = np.cos(0.4 * sign), np.sin(0.4 * sign)
         places = np.stack([sin * column + cos * row, cos * column - sin * row]) + 13.5
-        expected = ndimage.map_coordinates(image / 255.0, places, order=1, mode="grid-constant", prefilter=False)
+        expected = ndimage.map_coordinates(
+            image / 255.0, places, order=1, mode="grid-constant", prefilter=False
+        )
         assert np.array_equal(turned, np.rint(255 * np.clip(expected, 0, 1)))
 
 
@@ -109,7 +118,9 @@ def test_rotation_of_nothing_is_nothing():
     assert rotate(np.empty((0, 28, 28), np.uint8), np.empty(0, int)).shape == (0, 28, 28)
 
 
-@pytest.mark.parametrize("x", [pixels(3, 27, 28), pixels(3, 3, 28, 28), pixels(28, 28), np.zeros((3, 28, 28))])
+@pytest.mark.parametrize(
+    "x", [pixels(3, 27, 28), pixels(3, 3, 28, 28), pixels(28, 28), np.zeros((3, 28, 28))]
+)
 def test_rotation_refuses_other_images(x):
     with pytest.raises(InputError, match="images must be bytes"):
         rotate(x, np.ones(len(x), int))
@@ -123,8 +134,13 @@ def test_rotation_refuses_other_signs(signs):
 
 def test_rotation_agrees_with_the_set_made_earlier(shared):
     folder = shared("mnist.npz", "mnist_c_rotate_regen.npz")
-    with np.load(folder / "mnist.npz") as mnist, np.load(folder / "mnist_c_rotate_regen.npz") as stored:
-        assert np.array_equal(rotate(mnist["x_test"][:1000], stored["sign_test"][:1000]), stored["x_test"][:1000])
+    with (
+        np.load(folder / "mnist.npz") as mnist,
+        np.load(folder / "mnist_c_rotate_regen.npz") as stored,
+    ):
+        assert np.array_equal(
+            rotate(mnist["x_test"][:1000], stored["sign_test"][:1000]), stored["x_test"][:1000]
+        )
         train, test = random_signs(60_000, 10_000)
         assert np.array_equal(train, stored["sign_train"])
         assert np.array_equal(test, stored["sign_test"])

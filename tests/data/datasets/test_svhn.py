@@ -58,7 +58,9 @@ def test_files_may_lie_in_the_folder_itself(svhn):
 
 
 def test_sums_are_verified_unless_told_otherwise(svhn):
-    with pytest.raises(InputError, match=r"train_32x32\.mat is not the published.*e26dedcc434d2e4c54c9b2d4a06d8373"):
+    with pytest.raises(
+        InputError, match=r"train_32x32\.mat is not the published.*e26dedcc434d2e4c54c9b2d4a06d8373"
+    ):
         data.load_images("svhn-g", svhn)
 
 
@@ -78,7 +80,10 @@ def refused(svhn, message: str) -> None:
         ({"X": pixels(32, 32), "y": LABELS[:2, None]}, r"shape \(32, 32\)"),
         ({"X": pixels(32, 32, 3, 2), "y": LABELS[:3, None]}, r"shape \(3, 1\)"),
         ({"X": pixels(32, 32, 3, 2), "y": np.array([[0], [1]], np.uint8)}, "labels y from 1 to 10"),
-        ({"X": pixels(32, 32, 3, 2), "y": np.array([[11], [1]], np.uint8)}, "labels y from 1 to 10"),
+        (
+            {"X": pixels(32, 32, 3, 2), "y": np.array([[11], [1]], np.uint8)},
+            "labels y from 1 to 10",
+        ),
         ({"X": pixels(32, 32, 3, 2), "y": np.array([[np.nan], [1]])}, "labels y from 1 to 10"),
         ({"X": pixels(32, 32, 3, 2), "y": np.array([[1.5], [1]])}, "labels y from 1 to 10"),
     ],
@@ -117,6 +122,8 @@ def test_crops_come_in_colour_from_a_file_of_some_or_else_the_test_set(svhn, mon
 
 def test_crops_are_none_where_there_are_none_and_refused_where_they_are_of_another_form(tmp_path):
     assert data.svhn_crops(tmp_path) is None
-    np.savez(tmp_path / "svhn_partial_unlabelled.npz", x_train_head=np.zeros((2, 8, 8, 3), np.uint8))
+    np.savez(
+        tmp_path / "svhn_partial_unlabelled.npz", x_train_head=np.zeros((2, 8, 8, 3), np.uint8)
+    )
     with pytest.raises(InputError, match="x_train_head"):
         data.svhn_crops(tmp_path)

@@ -10,10 +10,10 @@ from pmcnet.data.datasets import uci
 from pmcnet.data.readers.checksums import Published
 from pmcnet.errors import InputError
 
-CASP = (
-    '"RMSD","F1","F2","F3","F4","F5","F6","F7","F8","F9"\n17.284,1,2,3,4,5,6,7,8,9\n6.021,10,20,30,40,50,60,70,80,90\n'
+CASP = '"RMSD","F1","F2","F3","F4","F5","F6","F7","F8","F9"\n17.284,1,2,3,4,5,6,7,8,9\n6.021,10,20,30,40,50,60,70,80,90\n'
+NAVAL = "".join(
+    "".join(f"   {row + column:.7e}" for column in range(18)) + "\n" for row in (0, 100)
 )
-NAVAL = "".join("".join(f"   {row + column:.7e}" for column in range(18)) + "\n" for row in (0, 100))
 MEMBERS = {"protein": "CASP.csv", "naval": "UCI CBM Dataset/data.txt"}
 TEXTS = {"protein": CASP, "naval": NAVAL}
 PLACES = {"protein": "protein/CASP.csv", "naval": "naval/data.txt"}
@@ -39,7 +39,9 @@ def test_protein_features_follow_their_names(tmp_path):
     assert (table.task, table.classes) == ("regression", ())
 
 
-@pytest.mark.parametrize("header", ["RMSD,F1,F2,F3,F4,F5,F6,F7,F8,F9", " RMSD, F1, F2,F3,F4,F5,F6,F7,F8,F9\r"])
+@pytest.mark.parametrize(
+    "header", ["RMSD,F1,F2,F3,F4,F5,F6,F7,F8,F9", " RMSD, F1, F2,F3,F4,F5,F6,F7,F8,F9\r"]
+)
 def test_protein_header_may_be_unquoted(tmp_path, header):
     assert read(tmp_path, "protein", header + CASP[CASP.index("\n") :]).y[0] == 17.284
 
@@ -65,7 +67,9 @@ def test_tables_may_lie_elsewhere_in_the_folder(tmp_path, name, place):
 @pytest.mark.parametrize("name", TEXTS)
 def test_tables_are_read_in_their_archive(tmp_path, name):
     made(tmp_path / name / f"{name}.zip", zipped(MEMBERS[name], TEXTS[name]))
-    assert np.array_equal(data.load(name, tmp_path, verify=False).x, read(tmp_path / "plain", name, TEXTS[name]).x)
+    assert np.array_equal(
+        data.load(name, tmp_path, verify=False).x, read(tmp_path / "plain", name, TEXTS[name]).x
+    )
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -73,7 +77,8 @@ def test_sums_are_verified_unless_told_otherwise(tmp_path, name, monkeypatch):
     made(tmp_path / PLACES[name], TEXTS[name].encode())
     known = getattr(uci, f"_{name.upper()}")
     with pytest.raises(
-        InputError, match=f"not the published file of {name}: its sha256.*{known.digest}.*--fetch {name}"
+        InputError,
+        match=f"not the published file of {name}: its sha256.*{known.digest}.*--fetch {name}",
     ):
         data.load(name, tmp_path)
     true = Published(name, known.of([TEXTS[name].encode()]), "sha256")
@@ -83,7 +88,9 @@ def test_sums_are_verified_unless_told_otherwise(tmp_path, name, monkeypatch):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_absent_table_says_what_to_put_where(tmp_path, name):
-    with pytest.raises(InputError, match=f"{tmp_path} has no {PLACES[name]}.*`pmcnet datasets --fetch {name}`"):
+    with pytest.raises(
+        InputError, match=f"{tmp_path} has no {PLACES[name]}.*`pmcnet datasets --fetch {name}`"
+    ):
         data.load(name, tmp_path)
     with pytest.raises(InputError, match="is not at hand"):
         data.paper_split(name, tmp_path)
@@ -124,7 +131,9 @@ def test_archive_is_not_unpacked_without_bound(tmp_path):
         data.load("naval", tmp_path, verify=False)
 
 
-@pytest.mark.parametrize("content", [b"", b"no zip", zipped("other.txt", NAVAL), zipped(MEMBERS["naval"], NAVAL)[:-30]])
+@pytest.mark.parametrize(
+    "content", [b"", b"no zip", zipped("other.txt", NAVAL), zipped(MEMBERS["naval"], NAVAL)[:-30]]
+)
 def test_damaged_archive_is_refused(tmp_path, content):
     made(tmp_path / "naval" / "naval.zip", content)
     with pytest.raises(InputError, match=r"naval\.zip is damaged or of another kind"):
@@ -133,7 +142,9 @@ def test_damaged_archive_is_refused(tmp_path, content):
 
 def test_read_frame_takes_them_by_name(tmp_path, monkeypatch):
     np.savez(
-        made(tmp_path / "uci" / "x", b"").with_name("naval-propulsion-plant.npz"), X=np.ones((3, 16)), y=np.ones(3)
+        made(tmp_path / "uci" / "x", b"").with_name("naval-propulsion-plant.npz"),
+        X=np.ones((3, 16)),
+        y=np.ones(3),
     )
     monkeypatch.setenv("PMCNET_DATA", str(tmp_path))
     frame = data.read_frame("naval")
@@ -143,7 +154,10 @@ def test_read_frame_takes_them_by_name(tmp_path, monkeypatch):
 
 # what stands for the response in the published arrays
 RESPONSE = {"protein": "y", "naval": "y1"}
-STORED = {"protein": "uci/protein-tertiary-structure.npz", "naval": "uci/naval-propulsion-plant.npz"}
+STORED = {
+    "protein": "uci/protein-tertiary-structure.npz",
+    "naval": "uci/naval-propulsion-plant.npz",
+}
 
 
 @pytest.mark.parametrize("part", ["train", "val", "test"])
@@ -160,7 +174,9 @@ def test_published_sum_of_protein_is_that_of_its_rows(shared, tmp_path):
     table = data.load("protein", shared(STORED["protein"]))
     rows = np.column_stack([table.y, table.x]).tolist()
     lines = [",".join(repr(int(v)) if v == int(v) else repr(v) for v in row) for row in rows]
-    again = read_verified(tmp_path, "protein", CASP[: CASP.index("\n") + 1] + "\n".join(lines) + "\n")
+    again = read_verified(
+        tmp_path, "protein", CASP[: CASP.index("\n") + 1] + "\n".join(lines) + "\n"
+    )
     assert np.array_equal(again.x, table.x)
 
 
@@ -170,7 +186,11 @@ def test_published_sum_of_naval_is_that_of_its_rows(shared, published, tmp_path)
         x, y = stored["X"], stored["y"]
     rows, order = published("naval"), np.random.RandomState(2).permutation(len(x))
     second = np.empty(len(x))
-    second[order] = np.concatenate([rows[f"y2_{part}"] for part in ("val", "test", "train")]).astype(float).round(3)
+    second[order] = (
+        np.concatenate([rows[f"y2_{part}"] for part in ("val", "test", "train")])
+        .astype(float)
+        .round(3)
+    )
     values = np.column_stack([x, y, second]).tolist()
     text = "".join("".join(f"   {v:.7e}" for v in row) + "\n" for row in values)
     again, table = read_verified(tmp_path, "naval", text), data.load("naval", shared())
@@ -194,5 +214,7 @@ def test_stored_arrays_stand_in_for_tables(tmp_path, name, place, n_columns):
     found = data.load(name, tmp_path)
     assert found.y.tolist() == [0, 1, 2, 3, 4]
     assert found.x.dtype == np.float64
-    kept = [i for i in range(n_columns) if name == "protein" or i not in (8, 11)]  # naval's T1 and P1 never vary
+    kept = [
+        i for i in range(n_columns) if name == "protein" or i not in (8, 11)
+    ]  # naval's T1 and P1 never vary
     assert np.array_equal(found.x, x[:, kept])

@@ -54,9 +54,14 @@ def test_source_of_another_type_is_named():
     refused(3, "path or a built-in dataset's name; got int")
 
 
-@pytest.mark.parametrize(("name", "suffix"), [("rows.xlsx", ".xlsx"), ("rows", "no suffix"), ("rows.gz", ".gz")])
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("rows.xlsx", ".xlsx"), ("rows", "no suffix"), ("rows.gz", ".gz")]
+)
 def test_unknown_suffix_lists_the_known_ones(rows, name, suffix):
-    refused(rows("a,b\n1,2\n", name), rf"\.csv, \.csv\.gz, \.tsv, \.tsv\.gz, \.parquet; got {re.escape(suffix)}")
+    refused(
+        rows("a,b\n1,2\n", name),
+        rf"\.csv, \.csv\.gz, \.tsv, \.tsv\.gz, \.parquet; got {re.escape(suffix)}",
+    )
 
 
 def test_forbidden_file_says_how_to_allow_it(rows, monkeypatch):
@@ -97,7 +102,10 @@ def test_header_only_asks_for_a_row(rows, content):
 
 
 def test_parquet_without_rows_asks_for_one(rows):
-    refused(rows(parquet(pd.DataFrame({"a": [1.0]})[:0]), "rows.parquet"), "no rows. Add at least one row")
+    refused(
+        rows(parquet(pd.DataFrame({"a": [1.0]})[:0]), "rows.parquet"),
+        "no rows. Add at least one row",
+    )
 
 
 @pytest.mark.parametrize("header", ["a,b,a", "a,b, a", '"a",b,a '])
@@ -152,7 +160,10 @@ def test_quote_left_open_in_the_header_is_refused(rows):
 def test_bytes_outside_utf8_are_located(rows, n_before):
     head = b"a,b\n" + b"1,x\n" * n_before + b"2,"
     path = rows(head + "Zürich\n".encode("latin-1") + b"1,y\n" * 20)
-    refused(path, rf"not UTF-8 at byte {len(head) + 2} \(line {n_before + 2}\).*iconv -f LATIN1 -t UTF-8")
+    refused(
+        path,
+        rf"not UTF-8 at byte {len(head) + 2} \(line {n_before + 2}\).*iconv -f LATIN1 -t UTF-8",
+    )
 
 
 def test_character_cut_at_the_end_is_located(rows):
@@ -185,7 +196,11 @@ def test_other_formats_are_recognised(rows, content, advice):
 @pytest.mark.parametrize("damage", ["cut", "flipped", "plain"])
 def test_damaged_gzip_says_so(rows, damage):
     whole = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)
-    content = {"cut": whole[:-10], "flipped": whole[:20] + b"\xff" * 9 + whole[29:], "plain": b"a,b\n1,2\n"}[damage]
+    content = {
+        "cut": whole[:-10],
+        "flipped": whole[:20] + b"\xff" * 9 + whole[29:],
+        "plain": b"a,b\n1,2\n",
+    }[damage]
     refused(rows(content, "rows.csv.gz"), "not whole as a gzip file.*again")
 
 
@@ -193,7 +208,8 @@ def test_damaged_gzip_says_so(rows, damage):
 def test_damaged_parquet_says_so(rows, damage):
     whole = parquet(pd.DataFrame({"a": [1.0, 2.0]}))
     refused(
-        rows(whole[:-20] if damage == "cut" else b"a,b\n1,2\n", "rows.parquet"), "not whole as a Parquet file.*again"
+        rows(whole[:-20] if damage == "cut" else b"a,b\n1,2\n", "rows.parquet"),
+        "not whole as a Parquet file.*again",
     )
 
 
@@ -227,13 +243,17 @@ def test_parquet_without_pyarrow_names_the_extra(rows, monkeypatch):
 
 
 def test_parquet_lists_are_refused(rows):
-    refused(rows(parquet(pd.DataFrame({"a": [[1], [2]]})), "rows.parquet"), "column 'a' .*list.*drop it")
+    refused(
+        rows(parquet(pd.DataFrame({"a": [[1], [2]]})), "rows.parquet"), "column 'a' .*list.*drop it"
+    )
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 50])
 def test_word_among_numbers_is_named_with_its_row(rows, n_rows):
     path = rows("a,b\n1,2\n3,4\n5,six\n7,eight\n")
-    with pytest.raises(InputError, match=r"column 'b' of .*row 3 \(the header not counted\) holds 'six'"):
+    with pytest.raises(
+        InputError, match=r"column 'b' of .*row 3 \(the header not counted\) holds 'six'"
+    ):
         list(data.frame_chunks(path, n_rows, columns={"b": "number"}))
 
 
@@ -250,7 +270,9 @@ def test_word_among_numbers_of_parquet_is_named_with_its_row(rows):
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
 def test_asked_column_that_is_absent_is_named_at_once(rows, name):
-    content = parquet(pd.DataFrame({"a": [1], "b": [2]})) if name == "rows.parquet" else "a,b\n1,2\n"
+    content = (
+        parquet(pd.DataFrame({"a": [1], "b": [2]})) if name == "rows.parquet" else "a,b\n1,2\n"
+    )
     with pytest.raises(InputError, match="no column 'c'; it has 'a', 'b'"):
         data.frame_chunks(rows(content, name), columns={"c": "number"})
 
@@ -258,7 +280,9 @@ def test_asked_column_that_is_absent_is_named_at_once(rows, name):
 def test_asked_column_absent_from_a_wide_table_lists_the_first_few(rows):
     names = [f"x{i}" for i in range(30)]
     with pytest.raises(InputError, match="'x9' and 20 more"):
-        data.frame_chunks(rows(",".join(names) + "\n" + ",".join("1" * 30)), columns={"c": "number"})
+        data.frame_chunks(
+            rows(",".join(names) + "\n" + ",".join("1" * 30)), columns={"c": "number"}
+        )
 
 
 def test_asked_kind_is_number_or_text(rows):

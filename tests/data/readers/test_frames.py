@@ -38,7 +38,9 @@ def test_import_leaves_pandas_alone():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize(("name", "delimiter"), [("r.csv", ","), ("r.CSV", ","), ("r.csv.gz", ","), ("r.tsv.gz", "\t")])
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("r.csv", ","), ("r.CSV", ","), ("r.csv.gz", ","), ("r.tsv.gz", "\t")]
+)
 def test_read_frame_suffix_decides_the_format(write, name, delimiter):
     frame = data.read_frame(write("a,b\n1,x\n2,y\n".replace(",", delimiter), name))
     assert frame.to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
@@ -48,7 +50,9 @@ def test_read_frame_takes_the_path_as_text(write):
     assert data.read_frame(str(write("a,b\n1,2\n"))).shape == (1, 2)
 
 
-@pytest.mark.parametrize("name", ["ionosphere", "glass", "wine", "breast_cancer", "digits", "diabetes"])
+@pytest.mark.parametrize(
+    "name", ["ionosphere", "glass", "wine", "breast_cancer", "digits", "diabetes"]
+)
 def test_read_frame_built_in_is_that_of_load(name):
     frame, table = data.read_frame(name), data.load(name)
     assert tuple(frame.columns) == (*table.features, data.built_in_target(name))
@@ -58,7 +62,9 @@ def test_read_frame_built_in_is_that_of_load(name):
 
 
 def test_built_in_target_avoids_the_features(monkeypatch):
-    table = data.Table("t", np.zeros((1, 2)), np.zeros(1), "regression", (), ("target", "target_"), "Made up.")
+    table = data.Table(
+        "t", np.zeros((1, 2)), np.zeros(1), "regression", (), ("target", "target_"), "Made up."
+    )
     monkeypatch.setattr("pmcnet.data.datasets.frames_by_name.load", lambda name: table)
     assert data.built_in_target("t") == "target__"
 
@@ -76,13 +82,20 @@ def test_read_frame_path_with_suffix_wins_over_a_built_in_name(write, monkeypatc
 def test_catalogue_counts_are_those_of_the_tables():
     assert [entry["name"] for entry in data.catalogue()] == [*data.names(), *data.image_names()]
     glass = next(entry for entry in data.catalogue() if entry["name"] == "glass")
-    assert (glass["rows"], glass["columns"], glass["classes"], glass["task"]) == (214, 9, 6, "classification")
+    assert (glass["rows"], glass["columns"], glass["classes"], glass["task"]) == (
+        214,
+        9,
+        6,
+        "classification",
+    )
     assert glass["at_hand"] is True
     assert "German (1987)" in glass["source"]
 
 
 def test_catalogue_regression_has_no_classes():
-    assert next(entry["classes"] for entry in data.catalogue() if entry["task"] == "regression") == 0
+    assert (
+        next(entry["classes"] for entry in data.catalogue() if entry["task"] == "regression") == 0
+    )
 
 
 def test_read_frame_byte_order_mark_is_dropped(write):
@@ -95,7 +108,10 @@ def test_read_frame_byte_order_mark_before_a_quote_is_dropped(write):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_read_frame_takes_every_line_end(write, end):
-    assert data.read_frame(write(end.join(["a,b", "1,x", "2,y", ""]))).to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+    assert data.read_frame(write(end.join(["a,b", "1,x", "2,y", ""]))).to_dict("list") == {
+        "a": [1, 2],
+        "b": ["x", "y"],
+    }
 
 
 def test_read_frame_quoted_fields_hold_delimiters_quotes_and_lines(write):
@@ -139,7 +155,10 @@ def test_read_frame_missing_text_is_missing(write):
 
 @pytest.mark.parametrize("cells", [["x", "?"], ["?", "?"]])
 def test_read_frame_question_mark_among_text_is_text(write, cells):
-    assert data.read_frame(write("a,b\n" + "".join(f"{cell},1\n" for cell in cells)))["a"].tolist() == cells
+    assert (
+        data.read_frame(write("a,b\n" + "".join(f"{cell},1\n" for cell in cells)))["a"].tolist()
+        == cells
+    )
 
 
 def test_read_frame_mixed_column_stays_text(write):
@@ -151,11 +170,15 @@ def test_read_frame_mixed_column_with_gaps_stays_text(write):
 
 
 def test_read_frame_truth_values_with_gaps_are_numbers(write):
-    np.testing.assert_array_equal(data.read_frame(write("a,b\nTrue,1\n,1\nFALSE,1\n"))["a"], [1.0, np.nan, 0.0])
+    np.testing.assert_array_equal(
+        data.read_frame(write("a,b\nTrue,1\n,1\nFALSE,1\n"))["a"], [1.0, np.nan, 0.0]
+    )
 
 
 def test_read_frame_truth_values_with_question_marks_are_numbers(write):
-    np.testing.assert_array_equal(data.read_frame(write("a,b\nTrue,1\n?,1\nfalse,1\n"))["a"], [1.0, np.nan, 0.0])
+    np.testing.assert_array_equal(
+        data.read_frame(write("a,b\nTrue,1\n?,1\nfalse,1\n"))["a"], [1.0, np.nan, 0.0]
+    )
 
 
 @pytest.mark.parametrize("gap", ["", "?,1\n"])
@@ -180,7 +203,10 @@ def test_read_frame_short_row_ends_in_missing_values(write):
 
 
 def test_read_frame_delimiter_at_the_end_of_rows_is_forgiven(write):
-    assert data.read_frame(write("a,b\n1,x,\n2,y,\n")).to_dict("list") == {"a": [1, 2], "b": ["x", "y"]}
+    assert data.read_frame(write("a,b\n1,x,\n2,y,\n")).to_dict("list") == {
+        "a": [1, 2],
+        "b": ["x", "y"],
+    }
 
 
 def test_read_frame_late_text_makes_the_whole_column_text(write):
@@ -194,17 +220,27 @@ def test_number_is_strict(word):
 
 
 CELLS = st.text(
-    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")) | st.sampled_from(',;"\n\t'), min_size=1, max_size=8
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")) | st.sampled_from(',;"\n\t'),
+    min_size=1,
+    max_size=8,
 )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
-    st.lists(st.tuples(st.floats(allow_nan=False), st.integers(-(2**63), 2**63 - 1), CELLS), min_size=1, max_size=20)
+    st.lists(
+        st.tuples(st.floats(allow_nan=False), st.integers(-(2**63), 2**63 - 1), CELLS),
+        min_size=1,
+        max_size=20,
+    )
 )
 def test_read_frame_gives_back_what_was_written(tmp_path, rows):
     frame = pd.DataFrame(rows, columns=["float", "whole", "text"])
-    frame["text"] = "t" + frame["text"]  # a cell of digits only, or of spaces only, would be a number or missing
+    frame["text"] = (
+        "t" + frame["text"]
+    )  # a cell of digits only, or of spaces only, would be a number or missing
     path = tmp_path / "rows.csv"
     frame.to_csv(path, index=False)
     again = data.read_frame(path)
@@ -214,7 +250,8 @@ def test_read_frame_gives_back_what_was_written(tmp_path, rows):
 
 
 TABLE = "id,x,flag,city\n" + "".join(
-    f"{i:03d},{i / 7 if i % 5 else ''},{i % 2 == 0},{'NA' if i % 4 == 0 else 'Ulm'}\n" for i in range(23)
+    f"{i:03d},{i / 7 if i % 5 else ''},{i % 2 == 0},{'NA' if i % 4 == 0 else 'Ulm'}\n"
+    for i in range(23)
 )
 
 
@@ -264,7 +301,11 @@ def test_frame_chunks_text_keeps_its_digits(write):
 
 
 def test_frame_chunks_numbers_are_float64_whatever_a_chunk_holds(write):
-    chunks = list(data.frame_chunks(write("a,b\n1,1\n1.5,1\n,1\n?,1\nTrue,1\n NA,1\n"), 1, columns={"a": "number"}))
+    chunks = list(
+        data.frame_chunks(
+            write("a,b\n1,1\n1.5,1\n,1\n?,1\nTrue,1\n NA,1\n"), 1, columns={"a": "number"}
+        )
+    )
     assert {chunk["a"].dtype for chunk in chunks} == {np.dtype(np.float64)}
     np.testing.assert_array_equal(pd.concat(chunks)["a"], [1, 1.5, np.nan, np.nan, 1, np.nan])
 

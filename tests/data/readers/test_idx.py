@@ -28,7 +28,8 @@ def test_read_idx_sum_is_that_of_the_unpacked_content(tmp_path, name):
     path = made(tmp_path / name, idx(pixels(3, 28, 28)))
     read_idx(path, SHAPE, Published("mnist", hashlib.md5(idx(pixels(3, 28, 28))).hexdigest()))
     with pytest.raises(
-        InputError, match=rf"{name} is not the published file of mnist: its md5 is \w{{32}} instead of 0"
+        InputError,
+        match=rf"{name} is not the published file of mnist: its md5 is \w{{32}} instead of 0",
     ):
         read_idx(path, SHAPE, Published("mnist", "0" * 32))
 
@@ -43,11 +44,17 @@ def header(*numbers: int) -> bytes:
         (b"", "cut short: 16 bytes were announced where 0 are left"),
         (header(2051, 3), "cut short: 16 bytes"),
         (header(2049, 3, 28, 28), "begins with the number 2049.*begin with 2051"),
-        (header(2051, 3, 27, 28), r"announces the shape \(3, 27, 28\); 1 to 60000 entries of 28 x 28"),
+        (
+            header(2051, 3, 27, 28),
+            r"announces the shape \(3, 27, 28\); 1 to 60000 entries of 28 x 28",
+        ),
         (header(2051, 0, 28, 28), r"announces the shape \(0, 28, 28\)"),
         (header(2051, 60_001, 28, 28), r"announces the shape \(60001, 28, 28\)"),
         (header(2051, 2**32 - 1, 2**32 - 1, 2**32 - 1), "announces the shape"),
-        (header(2051, 2, 28, 28) + b"x" * 1567, "cut short: 1568 bytes were announced where 1567 are left"),
+        (
+            header(2051, 2, 28, 28) + b"x" * 1567,
+            "cut short: 1568 bytes were announced where 1567 are left",
+        ),
         (header(2051, 2, 28, 28) + b"x" * 1569, "goes on after the data it announced"),
     ],
 )
@@ -60,14 +67,20 @@ def test_malformed_file_is_refused(tmp_path, name, content, message):
 def test_announced_size_allocates_nothing(tmp_path, monkeypatch):
     """A header may claim anything: the whole claim is compared with the official size before reading on."""
     path = made(tmp_path / "a-ubyte", header(2051, 60_001, 28, 28))
-    monkeypatch.setattr("pmcnet.data.readers.idx.math.prod", lambda sizes: pytest.fail("counted before the check"))
+    monkeypatch.setattr(
+        "pmcnet.data.readers.idx.math.prod", lambda sizes: pytest.fail("counted before the check")
+    )
     with pytest.raises(InputError, match="announces"):
         read_idx(path, SHAPE)
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"not gzip", gzip.compress(idx(pixels(3, 28, 28)))[:-9], gzip.compress(idx(pixels(3, 28, 28)))[:30]],
+    [
+        b"not gzip",
+        gzip.compress(idx(pixels(3, 28, 28)))[:-9],
+        gzip.compress(idx(pixels(3, 28, 28)))[:30],
+    ],
     ids=["other", "end", "begin"],
 )
 def test_damaged_gzip_file_is_refused(tmp_path, content):
@@ -108,7 +121,9 @@ def test_load_images_takes_packed_and_unpacked_files_together(tmp_path):
 
 def test_load_images_verifies_unless_told_otherwise(tmp_path):
     idx_folder(tmp_path / "mnist", mnist_arrays())
-    with pytest.raises(InputError, match=r"6bbc9ace898e44ae57da46a324031adb.*--fetch mnist.*verify=False"):
+    with pytest.raises(
+        InputError, match=r"6bbc9ace898e44ae57da46a324031adb.*--fetch mnist.*verify=False"
+    ):
         data.load_images("mnist", tmp_path)
 
 

@@ -76,7 +76,9 @@ def test_read_npz_keeps_the_order_asked(tmp_path):
 
 def test_read_npz_names_the_array_that_is_missing(tmp_path):
     np.savez(tmp_path / "a.npz", a=pixels(1, 4))
-    with pytest.raises(InputError, match=r"a\.npz has no array 'b'. Replace it by a file that has a, b"):
+    with pytest.raises(
+        InputError, match=r"a\.npz has no array 'b'. Replace it by a file that has a, b"
+    ):
         read_npz(tmp_path / "a.npz", {"a": WANTED, "b": WANTED})
 
 

@@ -94,7 +94,9 @@ def test_row_that_is_a_byte_order_mark_is_none(tmp_path):
 
 def test_parquet_file_that_unpacks_to_gigabytes_is_refused(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
-    pd.DataFrame({"a": np.zeros(1_000_000), "b": np.zeros(1_000_000)}).to_parquet(tmp_path / "rows.parquet")
+    pd.DataFrame({"a": np.zeros(1_000_000), "b": np.zeros(1_000_000)}).to_parquet(
+        tmp_path / "rows.parquet"
+    )
     assert len(data.read_frame(tmp_path / "rows.parquet")) == 1_000_000
     monkeypatch.setattr(parquet, "_SMALL", 1 << 20)
     refused(tmp_path / "rows.parquet", "unpacks to 2000000 cells")
@@ -131,7 +133,9 @@ def test_array_header_of_gigabytes_is_refused_unread(tmp_path):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 * 1024
 
 
-@pytest.mark.parametrize("content", [b"\x93NUMPY\x01\x00\x05\x00'''\n\n", b"\x93NUMPY\x01\x00\x08\x00" + b"(" * 8])
+@pytest.mark.parametrize(
+    "content", [b"\x93NUMPY\x01\x00\x05\x00'''\n\n", b"\x93NUMPY\x01\x00\x08\x00" + b"(" * 8]
+)
 def test_array_header_that_is_no_python_is_refused(tmp_path, content):
     with pytest.raises(InputError, match="damaged or of another kind"):
         read_npz(zipped(tmp_path, content), {"x": Wanted((9,), BYTES)})

@@ -22,7 +22,8 @@ from pmcnet.methods.extras import requirements
 from pmcnet.methods.extras.laplace import LaplaceMethod
 
 pytestmark = pytest.mark.skipif(
-    not requirements.installed("laplace"), reason="laplace-torch is not installed: pip install 'pmcnet[laplace]'"
+    not requirements.installed("laplace"),
+    reason="laplace-torch is not installed: pip install 'pmcnet[laplace]'",
 )
 N, N_DRAWS = 60, 20_000
 
@@ -31,11 +32,15 @@ def rows(seed=0):
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(N, 3, generator=generator, dtype=torch.float64)
     x[:, 1] += 0.5 * x[:, 0]
-    return x, x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.3 + 0.5 * torch.randn(N, generator=generator).double()
+    return x, x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.3 + 0.5 * torch.randn(
+        N, generator=generator
+    ).double()
 
 
 def hidden(likelihood, y, n_outputs=1, activation="tanh"):
-    return BayesianTarget(MLP((3, 4, n_outputs), activation), likelihood, rows()[0], y, prior=GaussianPrior(0.7))
+    return BayesianTarget(
+        MLP((3, 4, n_outputs), activation), likelihood, rows()[0], y, prior=GaussianPrior(0.7)
+    )
 
 
 def assert_moments(theta, mean, covariance):
@@ -53,7 +58,9 @@ def test_linear_gaussian_posterior_is_exact(subset, prior):
     x, y = rows()
     target = BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, prior=prior)
     design = torch.cat([x, torch.ones(N, 1).double()], 1)
-    precision = design.mT @ design / 0.25 - torch.diag(prior.score(torch.ones(1, 4).double(), MLP((3, 1)).layout)[0])
+    precision = design.mT @ design / 0.25 - torch.diag(
+        prior.score(torch.ones(1, 4).double(), MLP((3, 1)).layout)[0]
+    )
     mean = torch.linalg.solve(precision, design.mT @ y / 0.25)
     fitted = LaplaceMethod(subset=subset, n_kept=N_DRAWS).fit(target, seed=0)
     assert_moments(fitted.posterior.theta, mean, torch.linalg.inv(precision))
@@ -62,12 +69,18 @@ def test_linear_gaussian_posterior_is_exact(subset, prior):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_linear_classifier_has_the_hessian_at_its_mode(n_classes):
     x, y = rows()
-    labels = torch.bucketize(y, torch.tensor([0.0] if n_classes == 2 else [-0.5, 0.7]).double()).double()
+    labels = torch.bucketize(
+        y, torch.tensor([0.0] if n_classes == 2 else [-0.5, 0.7]).double()
+    ).double()
     likelihood = Bernoulli() if n_classes == 2 else Categorical(3)
-    target = BayesianTarget(MLP((3, likelihood.n_outputs)), likelihood, x, labels, prior=GaussianPrior(1.5))
+    target = BayesianTarget(
+        MLP((3, likelihood.n_outputs)), likelihood, x, labels, prior=GaussianPrior(1.5)
+    )
     mode = torch.zeros(1, target.dim).double()
     for _ in range(30):  # Newton's method: log pi is concave
-        mode = mode - torch.linalg.solve(target.hessian(mode)[0], target.value_and_score(mode).score[0])
+        mode = mode - torch.linalg.solve(
+            target.hessian(mode)[0], target.value_and_score(mode).score[0]
+        )
     theta = LaplaceMethod(n_kept=N_DRAWS).fit(target, seed=1).posterior.theta
     assert_moments(theta, mode[0], torch.linalg.inv(-target.hessian(mode)[0]))
 
@@ -81,7 +94,10 @@ def test_learned_noise_is_that_of_the_evidence():
     grid = torch.linspace(-1.5, 0.5, 401).double()
     spread = 0.64 * design @ design.mT
     evidence = [
-        MultivariateNormal(torch.zeros(N).double(), spread + (2 * s).exp() * torch.eye(N)).log_prob(y) for s in grid
+        MultivariateNormal(torch.zeros(N).double(), spread + (2 * s).exp() * torch.eye(N)).log_prob(
+            y
+        )
+        for s in grid
     ]
     best = grid[(torch.stack(evidence) + likelihood.log_prior(grid[:, None])).argmax()]
     theta = LaplaceMethod().fit(target, seed=0).posterior.theta
@@ -113,19 +129,28 @@ def test_row_that_counts_twice_is_the_row_twice():
     count[:10] = 2
     once = BayesianTarget(MLP((3, 2, 1)), Gaussian(0.5), x, y, weight=count)
     twice = BayesianTarget(
-        MLP((3, 2, 1)), Gaussian(0.5), x.repeat_interleave(count.long(), 0), y.repeat_interleave(count.long())
+        MLP((3, 2, 1)),
+        Gaussian(0.5),
+        x.repeat_interleave(count.long(), 0),
+        y.repeat_interleave(count.long()),
     )
     found = [LaplaceMethod().fit(target, seed=0).posterior.theta for target in (once, twice)]
     assert torch.equal(*found)
     with pytest.raises(InputError, match="counts rows whole"):
-        LaplaceMethod().fit(BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, weight=count / 3), seed=0)
+        LaplaceMethod().fit(
+            BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, weight=count / 3), seed=0
+        )
 
 
 def test_any_module_is_approximated():
     x = torch.randn(30, 1, 4, 4, generator=torch.Generator().manual_seed(0))
-    module = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3))
+    module = torch.nn.Sequential(
+        torch.nn.Conv2d(1, 2, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8, 3)
+    )
     before = [parameter.clone() for parameter in module.parameters()]
-    target = BayesianTarget(ModuleNetwork(module), Categorical(3), x, torch.arange(30).remainder(3).float())
+    target = BayesianTarget(
+        ModuleNetwork(module), Categorical(3), x, torch.arange(30).remainder(3).float()
+    )
     for subset in ("last-layer", "all"):
         posterior = LaplaceMethod(subset=subset, n_iterations=40).fit(target, seed=0).posterior
         assert posterior.predict(x).mean.shape == (30, 3)
@@ -142,14 +167,18 @@ def test_global_generator_is_not_touched():
 def test_prior_must_be_gaussian():
     x, y = rows()
     with pytest.raises(InputError, match="needs a Gaussian prior"):
-        LaplaceMethod().fit(BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, prior=LaplacePrior()), seed=0)
+        LaplaceMethod().fit(
+            BayesianTarget(MLP((3, 1)), Gaussian(0.5), x, y, prior=LaplacePrior()), seed=0
+        )
 
 
 def test_model_file_is_loaded_without_the_library(tmp_path, monkeypatch):
     x, y = rows()
-    model = PMCNetRegressor((2,), method="laplace", prior_std=1.0, random_state=0, device="cpu").fit(
-        x.numpy(), y.numpy()
-    )
+    model = PMCNetRegressor(
+        (2,), method="laplace", prior_std=1.0, random_state=0, device="cpu"
+    ).fit(x.numpy(), y.numpy())
     place = model.save(tmp_path / "m")
     monkeypatch.setattr(requirements, "find_spec", lambda module: None)
-    assert (PMCNetRegressor.load(place, device="cpu").predict(x.numpy()) == model.predict(x.numpy())).all()
+    assert (
+        PMCNetRegressor.load(place, device="cpu").predict(x.numpy()) == model.predict(x.numpy())
+    ).all()

@@ -24,7 +24,9 @@ from pmcnet.methods.extras.nuts import NUTSMethod
 from pmcnet.methods.extras.requirements import installed
 from pmcnet.paper.problem import paper_problem
 
-pytestmark = pytest.mark.skipif(not installed("nuts"), reason="NumPyro is not installed: pip install 'pmcnet[nuts]'")
+pytestmark = pytest.mark.skipif(
+    not installed("nuts"), reason="NumPyro is not installed: pip install 'pmcnet[nuts]'"
+)
 
 LIKELIHOODS = {
     "bernoulli": Bernoulli(),
@@ -37,15 +39,22 @@ LIKELIHOODS = {
 def rows(n=25):
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(n, 3, generator=generator, dtype=torch.float64)
-    return x, x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.5 * torch.randn(n, generator=generator).double()
+    return x, x @ torch.tensor([1.0, -1.0, 0.5]).double() + 0.5 * torch.randn(
+        n, generator=generator
+    ).double()
 
 
 def a_target(kind, prior=None, activation="tanh", weight=None):
     x, y = rows()
     prior = prior or GaussianPrior(1.3)
-    labels = {"bernoulli": (y > 0).double(), "categorical": torch.bucketize(y, torch.tensor([-1.0, 1.0])).double()}
+    labels = {
+        "bernoulli": (y > 0).double(),
+        "categorical": torch.bucketize(y, torch.tensor([-1.0, 1.0])).double(),
+    }
     network = MLP((3, 4, 2, LIKELIHOODS[kind].n_outputs), activation)
-    return BayesianTarget(network, LIKELIHOODS[kind], x, labels.get(kind, y), prior=prior, weight=weight)
+    return BayesianTarget(
+        network, LIKELIHOODS[kind], x, labels.get(kind, y), prior=prior, weight=weight
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +62,10 @@ def a_target(kind, prior=None, activation="tanh", weight=None):
     [
         *(a_target(kind) for kind in LIKELIHOODS),
         *(a_target("learned", prior) for prior in (LayerGaussianPrior(0.6), LaplacePrior(0.9))),
-        *(a_target("bernoulli", activation=activation) for activation in ("relu", "sigmoid", "silu")),
+        *(
+            a_target("bernoulli", activation=activation)
+            for activation in ("relu", "sigmoid", "silu")
+        ),
         a_target("categorical", weight=torch.arange(25).double() / 7),
     ],
     ids=lambda target: f"{target.likelihood}, {target.prior}, {target.network.activation}",
@@ -62,13 +74,17 @@ def test_density_is_that_of_the_target(target):
     import jax
     import jax.numpy as jnp
 
-    theta = torch.randn(4, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    theta = torch.randn(
+        4, target.dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
+    )
     value, score = target.value_and_score(theta)
     with jax.enable_x64(True):
         density = log_density(target)
         found = [jax.value_and_grad(density)(jnp.asarray(point.numpy())) for point in theta]
     assert [float(one) for one, _ in found] == pytest.approx(value.tolist(), rel=1e-10)
-    assert torch.allclose(torch.stack([torch.tensor(slope.tolist()).double() for _, slope in found]), score, atol=1e-6)
+    assert torch.allclose(
+        torch.stack([torch.tensor(slope.tolist()).double() for _, slope in found]), score, atol=1e-6
+    )
 
 
 def test_precision_of_jax_is_left_as_it_was():
@@ -97,7 +113,9 @@ def test_linear_gaussian_posterior_is_reached():
 def test_one_chain_gives_as_many_draws_as_asked_for():
     told = []
     method = NUTSMethod(n_chains=1, n_warmup=20, n_draws=7)
-    fitted = method.fit(a_target("gaussian"), seed=0, validation=rows(), progress=lambda *at: told.append(at))
+    fitted = method.fit(
+        a_target("gaussian"), seed=0, validation=rows(), progress=lambda *at: told.append(at)
+    )
     assert fitted.posterior.theta.shape == (7, a_target("gaussian").dim)
     assert told == [(1, 2), (2, 2)]
     assert fitted.history[-1].validation_loss is not None
@@ -107,7 +125,9 @@ def test_one_chain_gives_as_many_draws_as_asked_for():
 def test_what_it_does_not_know_is_refused():
     x, y = rows()
     with pytest.raises(InputError, match="needs a network of hidden layers"):
-        NUTSMethod().fit(BayesianTarget(ModuleNetwork(torch.nn.Linear(3, 1)), Gaussian(0.5), x, y), seed=0)
+        NUTSMethod().fit(
+            BayesianTarget(ModuleNetwork(torch.nn.Linear(3, 1)), Gaussian(0.5), x, y), seed=0
+        )
     with pytest.raises(InputError, match="knows Bernoulli, categorical and Gaussian"):
         NUTSMethod().fit(BayesianTarget(MLP((3, 1)), GeneralisedGaussian(0.5), x, y), seed=0)
     with pytest.raises(InputError, match="acceptance must lie between 0 and 1"):

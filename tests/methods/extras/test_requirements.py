@@ -22,7 +22,9 @@ def test_missing_library_is_refused_with_the_extra_to_install(name, monkeypatch)
 
 
 def test_methods_at_hand_are_those_whose_library_is_there(monkeypatch):
-    monkeypatch.setattr(requirements, "find_spec", lambda module: True if module == "numpyro" else None)
+    monkeypatch.setattr(
+        requirements, "find_spec", lambda module: True if module == "numpyro" else None
+    )
     assert names_at_hand() == [*NAMES, "nuts"]
 
 

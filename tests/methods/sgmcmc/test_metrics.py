@@ -52,7 +52,9 @@ def dense(metric, n):
         columns = []
         for unit in torch.eye(n).double():
             unit = unit.expand(N_CHAINS, n)
-            columns.append(pushed(metric, 0 * unit, unit) if of_noise else pushed(metric, unit, 0 * unit))
+            columns.append(
+                pushed(metric, 0 * unit, unit) if of_noise else pushed(metric, unit, 0 * unit)
+            )
         found.append(torch.stack(columns, dim=-1))
     return found
 
@@ -60,9 +62,8 @@ def dense(metric, n):
 def expected_block(told, precision, shape):
     """h C (d, d) of one tensor and chain: told (T, d), precision (d,).
 
-    Squares along directions are known from two rounds: in the first directions were the weights' own, and what was seen
-    along them was turned to those that were found then.
-    """
+    Squares along directions are known from two rounds: in the first directions were the weights'
+    own, and what was seen along them was turned to those that were found then."""
     deviation = precision.rsqrt()
     flat = told * deviation  # (T, d)
     gradients = flat.reshape(-1, *shape[:2], max(1, told.shape[1] // (shape[0] * shape[1])))
@@ -70,7 +71,9 @@ def expected_block(told, precision, shape):
         torch.einsum(form, gradients, gradients) / len(told)
         for form in ("toik,tpik->op", "toik,tojk->ij", "toik,toil->kl")
     ]
-    directions = reduce(torch.kron, (torch.linalg.eigh(axis).eigenvectors for axis in axes))  # (d, d), columns
+    directions = reduce(
+        torch.kron, (torch.linalg.eigh(axis).eigenvectors for axis in axes)
+    )  # (d, d), columns
     first = directions.square().mT @ flat.square().mean(0)
     information = (first + (flat @ directions).square().mean(0)) / 2
     inverse = directions @ torch.diag(1 / (1 + INFORMATION * COUNT * information)) @ directions.mT
@@ -119,7 +122,10 @@ def test_what_is_learned_is_used_from_the_next_turn_on(learned):
     metric.again()
     assert torch.equal(pushed(metric, gradient, 0 * gradient)[:, weights], before[:, weights])
     metric.renew()
-    assert (pushed(metric, gradient, 0 * gradient)[:, weights].abs().sum() < 0.1 * before[:, weights].abs().sum()).all()
+    assert (
+        pushed(metric, gradient, 0 * gradient)[:, weights].abs().sum()
+        < 0.1 * before[:, weights].abs().sum()
+    ).all()
 
 
 def test_before_anything_is_learned_the_metric_is_the_priors():

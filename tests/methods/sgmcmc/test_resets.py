@@ -59,7 +59,9 @@ def test_a_thrown_chain_goes_back_to_the_last_place_known_to_be_good(chains, lev
 def test_a_level_that_chains_may_not_fall_below_is_that_of_the_last_good_epoch(chains):
     epoch(chains, [100.0] * P)
     assert epoch(chains, [101 - FAR] * P) == [False] * P
-    assert epoch(chains, [102 - 2 * FAR] * P) == [False] * P  # far below the first, not below the last
+    assert (
+        epoch(chains, [102 - 2 * FAR] * P) == [False] * P
+    )  # far below the first, not below the last
     assert epoch(chains, [101 - 3 * FAR] * P) == [True] * P
     assert epoch(chains, [101 - 3 * FAR] * P) == [True] * P  # the level has stayed
 

@@ -4,7 +4,16 @@ import pytest
 import torch
 
 from pmcnet import rng
-from pmcnet.bnn import MLP, BayesianTarget, Bernoulli, Gaussian, GaussianPrior, LearnedGaussian, ModuleNetwork, ResNet20
+from pmcnet.bnn import (
+    MLP,
+    BayesianTarget,
+    Bernoulli,
+    Gaussian,
+    GaussianPrior,
+    LearnedGaussian,
+    ModuleNetwork,
+    ResNet20,
+)
 from pmcnet.errors import InputError
 from pmcnet.methods import Adam, Jitter, PMCMethod, Restarts, default_start
 from pmcnet.methods.training.loop import scheduled
@@ -37,7 +46,9 @@ def test_mle_of_a_linear_network_is_least_squares():
 def test_map_of_a_linear_network_is_ridge_regression():
     target = linear(0.1)
     a = design(target.x)
-    ridge = torch.linalg.solve(a.mT @ a / 0.04 + torch.eye(4, dtype=torch.float64) / 0.01, a.mT @ target.y / 0.04)
+    ridge = torch.linalg.solve(
+        a.mT @ a / 0.04 + torch.eye(4, dtype=torch.float64) / 0.01, a.mT @ target.y / 0.04
+    )
     adam = Adam(objective="map", learning_rate=0.02, batch_size=40, n_epochs=1500)
     found = adam.minimise(target, torch.zeros(1, 4, dtype=torch.float64), seed=0).theta
     torch.testing.assert_close(found[0], ridge, rtol=1e-4, atol=1e-4)
@@ -56,7 +67,9 @@ def test_batch_of_runs_equals_single_runs():
 def test_best_validation_epoch_is_kept():
     target = linear()
     held_out = (target.x[:5], -target.y[:5])  # the longer it trains, the worse it gets there
-    found = Adam(n_epochs=30).minimise(target, torch.zeros(1, 4).double(), seed=0, validation=held_out)
+    found = Adam(n_epochs=30).minimise(
+        target, torch.zeros(1, 4).double(), seed=0, validation=held_out
+    )
     assert int(found.epoch[0]) < 5
     last = Adam(n_epochs=30).minimise(target, torch.zeros(1, 4).double(), seed=0)
     assert int(last.epoch[0]) == 30
@@ -64,7 +77,9 @@ def test_best_validation_epoch_is_kept():
 
 def test_progress_is_told_each_epoch():
     seen = []
-    Adam(n_epochs=3).minimise(linear(), torch.zeros(1, 4).double(), seed=0, progress=lambda i, n: seen.append((i, n)))
+    Adam(n_epochs=3).minimise(
+        linear(), torch.zeros(1, 4).double(), seed=0, progress=lambda i, n: seen.append((i, n))
+    )
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
@@ -108,12 +123,19 @@ def test_jitter_surrounds_the_solution():
 
 def test_pmc_method_fits_a_linear_network():
     target = linear()
-    method = PMCMethod(n_proposals=10, n_steps=5, sigma=0.05, start=Restarts(Adam(learning_rate=0.02, n_epochs=200)))
+    method = PMCMethod(
+        n_proposals=10,
+        n_steps=5,
+        sigma=0.05,
+        start=Restarts(Adam(learning_rate=0.02, n_epochs=200)),
+    )
     fit = method.fit(target, seed=0)
     assert len(fit.history) == 5
     assert fit.posterior.verdict.status == "trustworthy"
     a = design(target.x)
-    mean = torch.linalg.solve(a.mT @ a / 0.04 + torch.eye(4, dtype=torch.float64), a.mT @ target.y / 0.04)
+    mean = torch.linalg.solve(
+        a.mT @ a / 0.04 + torch.eye(4, dtype=torch.float64), a.mT @ target.y / 0.04
+    )
     samples = fit.posterior.samples
     assert ((samples.mean() - mean).abs() < 5 * samples.mean_error()).all()
 
@@ -148,11 +170,15 @@ def test_weight_decay_draws_unused_weights_to_zero():
     x = torch.ones(20, 2)
     target = BayesianTarget(MLP((2, 1)), Bernoulli(), x, torch.zeros(20), weight=torch.zeros(20))
     start = torch.ones(1, target.dim)
-    found = Adam(learning_rate=0.1, weight_decay=0.5, batch_size=10, n_epochs=3).minimise(target, start, seed=0)
+    found = Adam(learning_rate=0.1, weight_decay=0.5, batch_size=10, n_epochs=3).minimise(
+        target, start, seed=0
+    )
     torch.testing.assert_close(found.theta, start * 0.95**6)
 
 
-@pytest.mark.parametrize(("given", "text"), [({"schedule": "steps"}, "constant, cosine"), ({"weight_decay": -1}, "-1")])
+@pytest.mark.parametrize(
+    ("given", "text"), [({"schedule": "steps"}, "constant, cosine"), ({"weight_decay": -1}, "-1")]
+)
 def test_bad_schedules_are_refused(given, text):
     with pytest.raises(InputError, match=text):
         Adam(**given)

@@ -22,7 +22,10 @@ from pmcnet.methods.training.state import TrainingState, load_training, save_tra
 
 N_EPOCHS = 6
 METHODS = {
-    **{name: options(name, {"n_epochs": N_EPOCHS, "batch_size": 7}, 20).method(name) for name in TRAINED},
+    **{
+        name: options(name, {"n_epochs": N_EPOCHS, "batch_size": 7}, 20).method(name)
+        for name in TRAINED
+    },
     "ensemble": AdamMethod(objective="map", n_members=3, n_epochs=N_EPOCHS, batch_size=7),
     "cosine": AdamMethod(n_epochs=N_EPOCHS, batch_size=7, schedule="cosine", weight_decay=0.1),
     "late": AdamMethod(n_epochs=N_EPOCHS, batch_size=7, early_stopping=False),
@@ -31,7 +34,9 @@ METHODS = {
     "none-kept": SGLD(n_epochs=N_EPOCHS, batch_size=20, n_kept=1, n_chains=20),
     "sae": SAE(n_chains=2, n_members=3, n_epochs=2, n_next_epochs=2, batch_size=7),
     "sae-alone": SAE(n_chains=2, n_members=1, n_epochs=N_EPOCHS, batch_size=7),
-    "sae-noisy": SAE(n_chains=2, n_members=4, n_epochs=3, n_next_epochs=1, batch_size=7, noisy_targets=True),
+    "sae-noisy": SAE(
+        n_chains=2, n_members=4, n_epochs=3, n_next_epochs=1, batch_size=7, noisy_targets=True
+    ),
     "dropout": MCDropout(n_epochs=N_EPOCHS, batch_size=7, on_inputs=True),
 }
 
@@ -40,7 +45,10 @@ def problem(likelihood=None):
     draw = torch.Generator().manual_seed(0)
     x = torch.randn(30, 2, generator=draw)
     y = x[:, 0] + 0.1 * torch.randn(30, generator=draw)
-    return BayesianTarget(MLP((2, 3, 1)), likelihood or LearnedGaussian(), x[:20], y[:20]), (x[20:], y[20:])
+    return BayesianTarget(MLP((2, 3, 1)), likelihood or LearnedGaussian(), x[:20], y[:20]), (
+        x[20:],
+        y[20:],
+    )
 
 
 def target_of(name):
@@ -90,13 +98,17 @@ def test_state_after_going_on_is_that_of_the_whole_training(name, tmp_path):
         seed=3,
         validation=rows,
         state=known[1],
-        observers=[lambda s: again.append(s._replace(tensors={k: v.clone() for k, v in s.tensors.items()}))],
+        observers=[
+            lambda s: again.append(s._replace(tensors={k: v.clone() for k, v in s.tensors.items()}))
+        ],
     )
     for one, other in zip(again, known[2:], strict=True):
         assert one.tensors.keys() == other.tensors.keys()
         for key in set(one.tensors) - {"history"}:
             assert torch.equal(one.tensors[key], other.tensors[key]), key
-        assert one.tensors["history"][:, 0].equal(other.tensors["history"][:, 0]) or name == "late"  # NaN is no NaN
+        assert (
+            one.tensors["history"][:, 0].equal(other.tensors["history"][:, 0]) or name == "late"
+        )  # NaN is no NaN
         assert (one.tensors["history"][:, 1].diff() >= 0).all()
 
 
@@ -106,13 +118,17 @@ def test_training_goes_on_where_it_was_on_its_device(name, device, tmp_path):
     target = replace(target, x=target.x.to(device), y=target.y.to(device))
     whole, files = saved(METHODS[name], target, (rows[0].to(device), rows[1].to(device)), tmp_path)
     state = load_training(files[2], device)
-    fitted = METHODS[name].fit(target, seed=3, validation=(rows[0].to(device), rows[1].to(device)), state=state)
+    fitted = METHODS[name].fit(
+        target, seed=3, validation=(rows[0].to(device), rows[1].to(device)), state=state
+    )
     assert fitted.posterior.theta.device.type == device.type
     assert torch.equal(fitted.posterior.theta, whole.posterior.theta)
     assert timeless(fitted.history) == timeless(whole.history)
 
 
-@pytest.mark.parametrize("start", [Restarts(Adam(n_epochs=N_EPOCHS)), Jitter(0.1, Adam(n_epochs=N_EPOCHS))])
+@pytest.mark.parametrize(
+    "start", [Restarts(Adam(n_epochs=N_EPOCHS)), Jitter(0.1, Adam(n_epochs=N_EPOCHS))]
+)
 def test_start_of_a_sampler_goes_on_bit_for_bit(start, tmp_path):
     target, validation = problem()
     files = []
@@ -149,8 +165,12 @@ def state_of(name, tmp_path, **given):
 )
 def test_state_of_another_training_is_refused(change, says, tmp_path):
     target, validation, state = state_of("adam-map", tmp_path)
-    with pytest.raises(InputError, match=f"cannot go on from this state: {says}.*Continue with the settings"):
-        METHODS["adam-map"].fit(target, seed=3, validation=validation, state=state._replace(**change))
+    with pytest.raises(
+        InputError, match=f"cannot go on from this state: {says}.*Continue with the settings"
+    ):
+        METHODS["adam-map"].fit(
+            target, seed=3, validation=validation, state=state._replace(**change)
+        )
 
 
 @pytest.mark.parametrize(
@@ -167,10 +187,14 @@ def test_tensors_of_another_training_are_refused(name, tensor, says, tmp_path):
     target, validation, state = state_of("adam-map", tmp_path)
     tensors = {k: v for k, v in {**state.tensors, name: tensor}.items() if v is not None}
     with pytest.raises(InputError, match=says):
-        METHODS["adam-map"].fit(target, seed=3, validation=validation, state=state._replace(tensors=tensors))
+        METHODS["adam-map"].fit(
+            target, seed=3, validation=validation, state=state._replace(tensors=tensors)
+        )
 
 
-@pytest.mark.parametrize(("name", "other"), [("sgld", "bbp"), ("adam-map", "ensemble"), ("sae", "sae-alone")])
+@pytest.mark.parametrize(
+    ("name", "other"), [("sgld", "bbp"), ("adam-map", "ensemble"), ("sae", "sae-alone")]
+)
 def test_state_of_another_method_is_refused(name, other, tmp_path):
     target, validation, state = state_of(name, tmp_path)
     with pytest.raises(InputError, match="cannot go on from this state"):
@@ -212,5 +236,7 @@ def test_either_kind_of_state_is_told_by_its_file(tmp_path):
 def test_file_that_holds_no_training_is_refused(form, says, tmp_path):
     metadata = {"format": "pmcnet-training-1", "state": json.dumps(form)}
     save_file({"theta": torch.zeros(2)}, tmp_path / "a", metadata=metadata)
-    with pytest.raises(InputError, match=rf"cannot be read as a checkpoint \(.*{says}.*\)\. Start the run again"):
+    with pytest.raises(
+        InputError, match=rf"cannot be read as a checkpoint \(.*{says}.*\)\. Start the run again"
+    ):
         load_training(tmp_path / "a")

@@ -1,10 +1,11 @@
 """Annealed population Monte Carlo: particles from the prior to the posterior, and the evidence on the way.
 
-P particles start as draws of the prior. At each step the temperature b of prior * likelihood^b rises as far as the
-particles can follow (the conditional ESS of the incremental weights likelihood^(b' - b) falls to a given share of P),
-the particles are weighted, resampled when their weights have become uneven, and moved by Hamiltonian trajectories until
-they have forgotten where they were. The product of the mean incremental weights estimates Z (Neal, 2001; Del Moral,
-Doucet and Jasra, 2006; adaptive temperatures: Zhou, Johansen and Aston, 2016).
+P particles start as draws of the prior. At each step the temperature b of prior * likelihood^b
+rises as far as the particles can follow (the conditional ESS of the incremental weights
+likelihood^(b' - b) falls to a given share of P), the particles are weighted, resampled when their
+weights have become uneven, and moved by Hamiltonian trajectories until they have forgotten where
+they were. The product of the mean incremental weights estimates Z (Neal, 2001; Del Moral, Doucet
+and Jasra, 2006; adaptive temperatures: Zhou, Johansen and Aston, 2016).
 """
 
 import math
@@ -40,9 +41,10 @@ FINAL_EFFORT = 2
 class AnnealedState(NamedTuple):
     """What the next step needs: everything, so that a run can be stopped and continued after any step.
 
-    `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the ancestor of each in
-    the first population. `log_evidence` is log Z of prior * likelihood^temperature, `ideal_variance` what its variance
-    would be if the moves made particles independent, `least_ess` the smallest conditional ESS of all steps.
+    `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the
+    ancestor of each in the first population. `log_evidence` is log Z of prior *
+    likelihood^temperature, `ideal_variance` what its variance would be if the moves made particles
+    independent, `least_ess` the smallest conditional ESS of all steps.
     """
 
     points: Points
@@ -64,19 +66,23 @@ class AnnealedState(NamedTuple):
     @property
     def log_evidence_error(self) -> float:
         """Standard error of `log_evidence`: from the families of particles, and at least the ideal one."""
-        return math.sqrt(max(self.ideal_variance, genealogy.evidence_variance(self.weight, self.origin)))
+        return math.sqrt(
+            max(self.ideal_variance, genealogy.evidence_variance(self.weight, self.origin))
+        )
 
     @property
     def samples(self) -> WeightedSamples:
         """The particles as weighted draws whose mean weight is Z."""
-        return WeightedSamples(self.points.theta, self.log_weight + self.log_evidence + math.log(len(self.log_weight)))
+        return WeightedSamples(
+            self.points.theta, self.log_weight + self.log_evidence + math.log(len(self.log_weight))
+        )
 
 
 class AnnealedInfo(NamedTuple):
     """What a person wants to know about one step.
 
-    `ess` is of the weights before resampling, `conditional_ess` of this step's increment, `n_families` the effective
-    number of families, `rise` that of the temperature.
+    `ess` is of the weights before resampling, `conditional_ess` of this step's increment,
+    `n_families` the effective number of families, `rise` that of the temperature.
     """
 
     ess: float
@@ -95,17 +101,21 @@ class AnnealedPMC:
     """Annealed population Monte Carlo.
 
     Args:
-        n_particles: P, an even number, best a multiple of 8: each group's moves are scaled by what the others show.
+        n_particles: P, an even number, best a multiple of 8: each group's moves are scaled by what
+            the others show.
         ess_fraction: share of P that the conditional ESS of one temperature step may fall to.
         move: how particles move: `HMC()` or `MALA()`.
-        n_moves: moves per temperature after the pilot that tunes them, twice as many at the target itself; None for as
-            many as the mixing asks for.
-        max_correlation: with n_moves=None, what the correlation with the values before the moves must fall to.
-        max_moves: with n_moves=None, the most moves at one temperature, twice as many at the target itself.
+        n_moves: moves per temperature after the pilot that tunes them, twice as many at the target
+            itself; None for as many as the mixing asks for.
+        max_correlation: with n_moves=None, what the correlation with the values before the moves
+            must fall to.
+        max_moves: with n_moves=None, the most moves at one temperature, twice as many at the target
+            itself.
         preconditioner: how moves are scaled.
         selection: how particles are resampled.
         resample_below: resample when the ESS is below this share of P.
-        temperatures: a fixed ladder, `FixedTemperatures((0.1, 0.5, 1.0))`, instead of the adaptive one.
+        temperatures: a fixed ladder, `FixedTemperatures((0.1, 0.5, 1.0))`, instead of the adaptive
+            one.
     """
 
     n_particles: int = 1000
@@ -125,7 +135,9 @@ class AnnealedPMC:
             raise InputError(f"n_particles must be an even whole number, at least 4; got {n!r}.")
         for name, least in (("n_moves", 0), ("max_moves", 1)):
             value = getattr(self, name)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int) or value < least
+            ):
                 raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
         for name in ("max_correlation", "resample_below"):
             if not 0 < getattr(self, name) <= 1:
@@ -142,7 +154,16 @@ class AnnealedPMC:
         origin = torch.arange(len(theta), device=theta.device)
         tuning = Tuning(gaussian_step(path.dim), self.move.first_length())
         return AnnealedState(
-            shared_start(path, theta, comm), log_weight, origin, 0.0, 0.0, 0.0, math.inf, tuning, 0, seed
+            shared_start(path, theta, comm),
+            log_weight,
+            origin,
+            0.0,
+            0.0,
+            0.0,
+            math.inf,
+            tuning,
+            0,
+            seed,
         )
 
     def step(
@@ -164,18 +185,22 @@ class AnnealedPMC:
         """All temperatures up to 1.
 
         Args:
-            target: with log_prior, log_likelihood and sample_prior; `Bridge` makes one of any log-density.
+            target: with log_prior, log_likelihood and sample_prior; `Bridge` makes one of any
+                log-density.
             seed: the same seed gives the same run.
-            state: where to go on from, e.g. the state an observer has stored; the seed is then the state's.
+            state: where to go on from, e.g. the state an observer has stored; the seed is then the
+                state's.
             observers: called with (state, record) after each temperature.
-            max_steps: stop after this many temperatures even if 1 is not reached; the verdict then says so.
+            max_steps: stop after this many temperatures even if 1 is not reached; the verdict then
+                says so.
             comm: shares the groups of particles between processes, each of which calls this method.
         """
         path, start = Path(target), time.monotonic()
         state = self.init(target, seed=seed, comm=comm) if state is None else state
         if len(state.log_weight) != self.n_particles:
             raise InputError(
-                f"the state holds {len(state.log_weight)} particles, the sampler has n_particles={self.n_particles}. "
+                f"the state holds {len(state.log_weight)} particles, the sampler has "
+                f"n_particles={self.n_particles}. "
                 "Continue with the settings the run was begun with."
             )
         history: list[AnnealedRecord] = []
@@ -186,7 +211,9 @@ class AnnealedPMC:
                 observer(state, history[-1])
         return AnnealedResult(state, tuple(history))
 
-    def _step(self, state: AnnealedState, path: Path, comm: Communicator) -> tuple[AnnealedState, AnnealedInfo]:
+    def _step(
+        self, state: AnnealedState, path: Path, comm: Communicator
+    ) -> tuple[AnnealedState, AnnealedInfo]:
         sources = rng.streams(state.seed, state.step + 1, N_BLOCKS, state.points.theta.device)
         before = state.temperature
         state, conditional_ess = self._heated(state, comm)
@@ -200,7 +227,9 @@ class AnnealedPMC:
         scale = self.preconditioner(state.points, state.weight, state.temperature)
         kernel = SharedKernel(path, state.temperature, scale, comm, self.n_particles)
         mixer = self._mixer(final=state.temperature == 1)
-        points, mixing = mixer(kernel, state.points, state.weight, parent, state.tuning, sources, comm)
+        points, mixing = mixer(
+            kernel, state.points, state.weight, parent, state.tuning, sources, comm
+        )
         rise = state.temperature - before
         info = AnnealedInfo(ess, conditional_ess, resampled, n_families, mixing, rise)
         return state._replace(points=points, tuning=mixing.tuning), info
@@ -209,14 +238,18 @@ class AnnealedPMC:
         """The next temperature's weights and evidence, and the conditional ESS of the increment."""
         points, step = state.points, state.step + 1
         ladder = self.temperatures or AdaptiveTemperatures(self.ess_fraction)
-        temperature = agreed(comm, ladder(state.temperature, points.log_likelihood, state.log_weight))
+        temperature = agreed(
+            comm, ladder(state.temperature, points.log_likelihood, state.log_weight)
+        )
         increment = (temperature - state.temperature) * points.log_likelihood  # (P,)
         log_weight = _some_weight(state.log_weight + increment)
         gain = float(log_weight.logsumexp(0))
         if not math.isfinite(gain) or temperature <= state.temperature:
             raise TargetError(
-                f"the temperature cannot rise above {state.temperature:.3g}: the log-likelihoods of the particles lie "
-                f"between {float(points.log_likelihood.min()):.3g} and {float(points.log_likelihood.max()):.3g}. "
+                f"the temperature cannot rise above {state.temperature:.3g}: the log-likelihoods "
+                "of the particles lie "
+                f"between {float(points.log_likelihood.min()):.3g} and "
+                f"{float(points.log_likelihood.max()):.3g}. "
                 "Check the likelihood far from the data's own values, or scale the data."
             )
         conditional_ess = diagnostics.conditional_ess(state.log_weight, increment)
@@ -241,7 +274,9 @@ class AnnealedPMC:
 def _resampled(state: AnnealedState, parent: Tensor) -> AnnealedState:
     """Equally weighted copies of the chosen particles."""
     equal = torch.full_like(state.log_weight, -math.log(len(parent)))
-    return state._replace(points=state.points.take(parent), log_weight=equal, origin=state.origin[parent])
+    return state._replace(
+        points=state.points.take(parent), log_weight=equal, origin=state.origin[parent]
+    )
 
 
 def _some_weight(log_weight: Tensor) -> Tensor:

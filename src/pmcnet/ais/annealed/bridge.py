@@ -19,8 +19,9 @@ class Bridge:
 
     Args:
         target: the log-density to reach.
-        base: M Gaussians, e.g. `Proposals(loc, Diagonal.isotropic(sigma, loc))` or the proposals of a PMC state. It
-            must cover the target: mass that it leaves out is found by the moves or not at all.
+        base: M Gaussians, e.g. `Proposals(loc, Diagonal.isotropic(sigma, loc))` or the proposals of
+            a PMC state. It must cover the target: mass that it leaves out is found by the moves or
+            not at all.
     """
 
     target: Target

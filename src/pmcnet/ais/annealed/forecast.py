@@ -21,10 +21,11 @@ class Forecast(NamedTuple):
 def forecast(history: Sequence[AnnealedRecord]) -> Forecast:
     """What is left, if the temperature's steps go on growing as they did.
 
-    Steps grow like a power of the temperature b: its first power where the data decide every direction, about its
-    square root in networks whose prior decides many. From a step d at b there remain (b / d) integral of x^-g over
-    [1, 1/b] of them, with g the power seen lately. Each is taken to cost what the recent ones did: while trajectories
-    are still getting longer that is too little, and the forecast rises.
+    Steps grow like a power of the temperature b: its first power where the data decide every
+    direction, about its square root in networks whose prior decides many. From a step d at b there
+    remain (b / d) integral of x^-g over [1, 1/b] of them, with g the power seen lately. Each is
+    taken to cost what the recent ones did: while trajectories are still getting longer that is too
+    little, and the forecast rises.
     """
     if not history:
         return Forecast(math.nan, math.nan, math.nan)

@@ -1,13 +1,15 @@
 """Standard errors from ancestry: particles that descend from one ancestor vary together.
 
-A population that is resampled again and again is not P independent draws. Chan and Lai (2013) and Lee and Whiteley
-(Biometrika 105, 2018): with w_i the normalised weights and e(i) the ancestor of particle i in the first population,
+A population that is resampled again and again is not P independent draws. Chan and Lai (2013) and
+Lee and Whiteley (Biometrika 105, 2018): with w_i the normalised weights and e(i) the ancestor of
+particle i in the first population,
 
     Var(mean of f) is estimated by   sum_e ( sum_{i: e(i) = e} w_i (f_i - mean f) )^2,
     Var(Z) / Z^2   by                sum_e ( sum_{i: e(i) = e} w_i - 1/P )^2  P / (P - 1).
 
-Families grow apart as fast as the moves fail to make them forget, so bad mixing shows in these errors. When few
-families are left the estimates saturate and become useless, which their number tells.
+Families grow apart as fast as the moves fail to make them forget, so bad mixing shows in these
+errors. When few families are left the estimates saturate and become useless, which their number
+tells.
 """
 
 import torch

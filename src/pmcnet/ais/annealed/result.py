@@ -29,9 +29,10 @@ MORE_MOVES = "Use more moves (a smaller max_correlation, a larger max_moves) or 
 class AnnealedRecord(NamedTuple):
     """One line of a run's history: a temperature.
 
-    `rise` is how far the temperature rose; `ess` and `n_families` are of the weights before resampling; `n_gradients`
-    counts batches of this temperature, one gradient for each particle; `drift` is the largest significant shift of a
-    monitored mean by the moves, in standard deviations; `seconds` the time since the run began.
+    `rise` is how far the temperature rose; `ess` and `n_families` are of the weights before
+    resampling; `n_gradients` counts batches of this temperature, one gradient for each particle;
+    `drift` is the largest significant shift of a monitored mean by the moves, in standard
+    deviations; `seconds` the time since the run began.
     """
 
     step: int
@@ -94,7 +95,10 @@ class AnnealedResult(Judged):
     def verdict(self) -> Verdict:
         """Whether the draws can stand for the target, by their weights and by how the particles got there."""
         remedy = "Use more particles, or a larger ess_fraction."
-        verdicts = [_path_verdict(self), diagnostics.verdict(self.samples.log_weight, remedy=remedy)]
+        verdicts = [
+            _path_verdict(self),
+            diagnostics.verdict(self.samples.log_weight, remedy=remedy),
+        ]
         worst = max(verdicts, key=lambda verdict: SEVERITY.index(verdict.status))
         if worst.status != "trustworthy":
             return worst
@@ -112,7 +116,10 @@ def _path_verdict(result: AnnealedResult) -> Verdict:
         return Verdict("degenerate", f"{stopped}. Continue it from its state.")
     if state.least_ess < DEGENERATE_ESS:
         jump = f"a temperature step left {state.least_ess:.1f} effective particles"
-        return Verdict("degenerate", f"{jump}, so the draws are copies of a few. Let ess_fraction choose the ladder.")
+        return Verdict(
+            "degenerate",
+            f"{jump}, so the draws are copies of a few. Let ess_fraction choose the ladder.",
+        )
     last = result.history[-1] if result.history else None
     if last and not last.acceptance > MIN_ACCEPTANCE:
         share = f"only {last.acceptance:.0%} of the last moves were accepted"
@@ -120,7 +127,10 @@ def _path_verdict(result: AnnealedResult) -> Verdict:
         return Verdict("doubtful", f"{stuck}, so copies of one particle stay copies. {MORE_MOVES}")
     if last and last.drift > MAX_DRIFT:
         shift = f"the last moves shifted a monitored mean by {last.drift:.2f} standard deviations"
-        return Verdict("doubtful", f"{shift}, so the particles had not kept up with the temperature. {MORE_MOVES}")
+        return Verdict(
+            "doubtful",
+            f"{shift}, so the particles had not kept up with the temperature. {MORE_MOVES}",
+        )
     n_families = genealogy.n_families(state.weight, state.origin)
     if n_families < MIN_FAMILIES:
         few = f"the particles descend from {n_families:.1f} effective ancestors, so the error of log Z is unknown"

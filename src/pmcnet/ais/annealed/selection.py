@@ -1,9 +1,9 @@
 """Which of P weighted particles survive, and how often: P equally weighted ones stand for the same distribution.
 
-Each rule gives particle i on average P w_i copies; they differ in how much that number varies. Inversion of the
-weights' distribution function at P points: independent ones (multinomial), one in each stratum of width 1/P
-(stratified), one common shift of a regular grid (systematic), or whole copies first and the remainders by chance
-(residual).
+Each rule gives particle i on average P w_i copies; they differ in how much that number varies.
+Inversion of the weights' distribution function at P points: independent ones (multinomial), one in
+each stratum of width 1/P (stratified), one common shift of a regular grid (systematic), or whole
+copies first and the remainders by chance (residual).
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,9 @@ class Systematic:
 
     def __call__(self, log_weight: Tensor, source: Stream) -> Tensor:
         """Inversion at (i + u) / P."""
-        return categorical(log_weight, _grid(uniform([source], 1, like=log_weight)[0], len(log_weight)))
+        return categorical(
+            log_weight, _grid(uniform([source], 1, like=log_weight)[0], len(log_weight))
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,11 @@ class Multinomial:
 
     def __call__(self, log_weight: Tensor, source: Stream) -> Tensor:
         """Inversion at u_i."""
-        return categorical(log_weight, uniform([source], len(log_weight), like=log_weight)[0]).sort().values
+        return (
+            categorical(log_weight, uniform([source], len(log_weight), like=log_weight)[0])
+            .sort()
+            .values
+        )
 
 
 @dataclass(frozen=True)

@@ -35,11 +35,17 @@ class AdaptiveTemperatures:
         """The conditional ESS falls as the temperature rises."""
         # particles of zero likelihood are lost at any temperature; the others decide
         alive = log_likelihood > -torch.inf
-        log_likelihood, log_weight = log_likelihood[alive].cpu(), log_weight[alive].log_softmax(0).cpu()
+        log_likelihood, log_weight = (
+            log_likelihood[alive].cpu(),
+            log_weight[alive].log_softmax(0).cpu(),
+        )
         least = self.ess_fraction * len(log_likelihood)
 
         def enough(following: float) -> bool:
-            return diagnostics.conditional_ess(log_weight, (following - temperature) * log_likelihood) >= least
+            return (
+                diagnostics.conditional_ess(log_weight, (following - temperature) * log_likelihood)
+                >= least
+            )
 
         if enough(1.0):
             return 1.0

@@ -20,10 +20,9 @@ PILOT_SPREAD = 1.5
 SMALLEST_STEP = 0.4
 """Step sizes of the other moves are uniform from this share of the tuned one up to it, particle by particle.
 
-A particle whose energy is below the typical one gains energy error in every coordinate as it climbs, so at one common
-step size it is hardly ever accepted; resampling favours it all the same, and in many dimensions its copies can take the
-population over. Small steps let it go.
-"""
+A particle whose energy is below the typical one gains energy error in every coordinate as it
+climbs, so at one common step size it is hardly ever accepted; resampling favours it all the same,
+and in many dimensions its copies can take the population over. Small steps let it go. """
 STEP_CHANGE = 4.0
 """Largest factor by which one pilot changes the step size."""
 PILOT_REACH = 1.5
@@ -44,10 +43,11 @@ class Tuning(NamedTuple):
 class Mixing(NamedTuple):
     """What the moves at one temperature did.
 
-    `correlation` is that of the log-likelihood, or of the monitors on average where that is larger, between before and
-    after; `jump` the mean squared displacement in units of what independent draws would show; `n_gradients` counts
-    batches, one gradient for each particle; `acceptance` is that of the moves with the frozen step size, 0 without any;
-    `drift` what all of them did to the monitors' means.
+    `correlation` is that of the log-likelihood, or of the monitors on average where that is larger,
+    between before and after; `jump` the mean squared displacement in units of what independent
+    draws would show; `n_gradients` counts batches, one gradient for each particle; `acceptance` is
+    that of the moves with the frozen step size, 0 without any; `drift` what all of them did to the
+    monitors' means.
     """
 
     tuning: Tuning
@@ -63,7 +63,8 @@ class Mixing(NamedTuple):
 def correlation(before: Tensor, after: Tensor, weight: Tensor) -> float:
     """Correlation of log-likelihood, log-prior and monitors (P, 2 + S) with what they were.
 
-    The larger of the log-likelihood's and the monitors' mean; the log-prior is watched for drift alone.
+    The larger of the log-likelihood's and the monitors' mean; the log-prior is watched for drift
+    alone.
     """
     spread = (_product(before, before, weight) * _product(after, after, weight)).sqrt()
     return _worst(_product(before, after, weight) / spread)
@@ -83,8 +84,9 @@ def _worst(each: Tensor) -> float:
 def solve_step(acceptance: Tensor, step: Tensor, target: float) -> float:
     """The step size at which the mean acceptance is `target`, from those seen (P,) at different steps (P,).
 
-    For trajectories of fixed length the energy error is Gaussian with a spread proportional to step^2, so acceptance is
-    2 Phi(-k step^2 / 2) (Beskos et al., Bernoulli 19, 2013). k is fitted by matching the mean.
+    For trajectories of fixed length the energy error is Gaussian with a spread proportional to
+    step^2, so acceptance is 2 Phi(-k step^2 / 2) (Beskos et al., Bernoulli 19, 2013). k is fitted
+    by matching the mean.
     """
     mean, square = float(acceptance.mean()), step.double().cpu().square()
     low, high = math.log(1e-9), math.log(1e9)
@@ -99,8 +101,8 @@ def solve_step(acceptance: Tensor, step: Tensor, target: float) -> float:
 def best_length(ways: Tensor) -> int:
     """The number of leapfrog steps with the largest mean squared jump per gradient, from those of 1, 2, ... steps (L,).
 
-    In a Gaussian of unit spread the jump is 2 (1 - cos t) after time t, so the best t is 2.33: longer trajectories turn
-    back, shorter ones walk at random.
+    In a Gaussian of unit spread the jump is 2 (1 - cos t) after time t, so the best t is 2.33:
+    longer trajectories turn back, shorter ones walk at random.
     """
     return 1 + int((ways.cpu() / torch.arange(1, len(ways) + 1)).argmax())
 
@@ -111,7 +113,8 @@ class Mixer:
 
     Args:
         move: the kind of trajectory.
-        n_moves: moves with the frozen step size; None for as many as bring the correlation down to `max_correlation`.
+        n_moves: moves with the frozen step size; None for as many as bring the correlation down to
+            `max_correlation`.
         max_correlation: what counts as forgotten.
         max_moves: where to give up.
     """
@@ -163,7 +166,9 @@ class Mixer:
         acceptance = sum(accepted) / len(accepted) if accepted else 0.0
         jump = _jump(start.theta, points.theta, weight)
         drift = Drift.between(before, after, weight, parent)
-        return points, Mixing(tuning, n_moves, n_gradients, acceptance, now, jump, n_divergences, drift)
+        return points, Mixing(
+            tuning, n_moves, n_gradients, acceptance, now, jump, n_divergences, drift
+        )
 
     def _pilot(
         self,
@@ -179,11 +184,17 @@ class Mixer:
             length = tuning.n_leapfrog
             if self.move.tunes_length:
                 length = min(MAX_LENGTH, math.ceil(PILOT_REACH * length))
-            step = (tuning.step_size * around(_per_particle(points, sources))).to(points.theta.dtype)  # (P,)
+            step = (tuning.step_size * around(_per_particle(points, sources))).to(
+                points.theta.dtype
+            )  # (P,)
             unit = _spread(points.theta, weight)
-            moved, ways = kernel.move(points, step[:, None], length, *_randomness(points, sources), unit=unit)
+            moved, ways = kernel.move(
+                points, step[:, None], length, *_randomness(points, sources), unit=unit
+            )
             points, n_gradients = moved.points, n_gradients + length
-            wanted = solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
+            wanted = (
+                solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
+            )
             wanted, ways = agreed(comm, wanted), comm.agreed(ways.mean(0))
             change = bounded(wanted)
             tuned = best_length(ways) if self.move.tunes_length else tuning.n_leapfrog
@@ -212,7 +223,9 @@ def _per_particle(points: Points, sources: Sequence[Stream]) -> Tensor:
 def _randomness(points: Points, sources: Sequence[Stream]) -> tuple[Tensor, Tensor]:
     """Noise (P, D) and uniform numbers (P,) of one move, block by block."""
     n, dim = points.theta.shape
-    noise = standard_normal(sources, (-(-n // len(sources)), dim), like=points.theta).flatten(0, 1)[:n]
+    noise = standard_normal(sources, (-(-n // len(sources)), dim), like=points.theta).flatten(0, 1)[
+        :n
+    ]
     return noise, _per_particle(points, sources)
 
 

@@ -1,9 +1,10 @@
 """Hamiltonian chains in parallel, each from a starting point of its own: a posterior where annealing costs too much.
 
-P chains move as one population by leapfrog trajectories with a Metropolis test. During the warm-up step size, length
-and preconditioner follow what the population shows; then they are frozen, and only draws made with them are kept, so
-that each chain leaves the target invariant (Neal, 2011). Chains do not exchange anything: they stay near the modes they
-start from for as long as the target keeps them there, and the average is over all of them.
+P chains move as one population by leapfrog trajectories with a Metropolis test. During the warm-up
+step size, length and preconditioner follow what the population shows; then they are frozen, and
+only draws made with them are kept, so that each chain leaves the target invariant (Neal, 2011).
+Chains do not exchange anything: they stay near the modes they start from for as long as the target
+keeps them there, and the average is over all of them.
 """
 
 import math
@@ -37,7 +38,11 @@ PROBE = 1e-3
 """Relative size of the random displacement by which curvature is first felt."""
 SMALLEST_STEP = 0.7
 """Step sizes of trajectories that count are uniform from this share of the tuned one up to it, chain by chain."""
-_FORGET = 1 / 3  # share of the warm-up after which the preconditioner begins anew, the chains having left their start
+_FORGET = (
+    1 / 3
+    # share of the warm-up after which the preconditioner begins anew, the chains having left their
+    # start
+)
 _PRIOR_CURVATURES = 3.0  # squared scores that the mean over coordinates counts for
 _FLAT = 1e-20
 _STEPS = 1 << 42  # streams of trajectories, apart from those of starts and of batches
@@ -46,10 +51,11 @@ _STEPS = 1 << 42  # streams of trajectories, apart from those of starts and of b
 class ChainState(NamedTuple):
     """What the next trajectory needs, so that a run can be stopped and continued after any.
 
-    `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,) the mean of
-    `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the last log step sizes of the
-    warm-up; `kept` (K, P, D) are the draws so far, `log_density` (K, P) log pi there and `monitors` (K, P, S) what they
-    predict for a few rows; `acceptance` is the mean of the trajectories since the warm-up, `arithmetic` the path's.
+    `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,)
+    the mean of `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the
+    last log step sizes of the warm-up; `kept` (K, P, D) are the draws so far, `log_density` (K, P)
+    log pi there and `monitors` (K, P, S) what they predict for a few rows; `acceptance` is the mean
+    of the trajectories since the warm-up, `arithmetic` the path's.
     """
 
     points: Points
@@ -80,8 +86,9 @@ class HMCPopulation:
         thin: trajectories from one kept draw to the next.
         move: trajectories; the length is tuned during the warm-up where it is "auto".
         max_leapfrog: longest trajectory.
-        adapt_scale: whether the warm-up learns the preconditioner from the chains' scores. It must not where there are
-            many more dimensions than chains: scales that follow a chain's own score drive it away from the target.
+        adapt_scale: whether the warm-up learns the preconditioner from the chains' scores. It must
+            not where there are many more dimensions than chains: scales that follow a chain's own
+            score drive it away from the target.
         keep: whether draws are kept; without them, observers make of each state what they need.
     """
 
@@ -104,20 +111,28 @@ class HMCPopulation:
         """Trajectories in all."""
         return self.n_warmup + self.n_draws * self.thin
 
-    def init(self, path: Path, theta: Tensor, *, seed: int, sigma: Tensor | None = None) -> ChainState:
+    def init(
+        self, path: Path, theta: Tensor, *, seed: int, sigma: Tensor | None = None
+    ) -> ChainState:
         """Chains at `theta` (P, D).
 
         Args:
             path: of the target.
             theta: starting points, best one mode each.
             seed: decides everything random.
-            sigma: standard deviations (D,) that steps are first scaled by; felt by a small displacement without them.
+            sigma: standard deviations (D,) that steps are first scaled by; felt by a small
+                displacement without them.
         """
         if theta.ndim != 2 or len(theta) < 2:
-            raise InputError(f"theta must be (n_chains, dim) with at least 2 chains; got {tuple(theta.shape)}.")
+            raise InputError(
+                f"theta must be (n_chains, dim) with at least 2 chains; got {tuple(theta.shape)}."
+            )
         points = path.settled(path.start(theta.detach()))
         if not points.log_density(1.0).isfinite().all():
-            raise TargetError("log pi is not finite at every starting point. Start chains where the target has mass.")
+            raise TargetError(
+                "log pi is not finite at every starting point. Start chains where the target has "
+                "mass."
+            )
         seed = rng.check_seed(seed)
         if sigma is None:
             sigma = self._felt(path, points, rng.stream(seed, _STEPS, 0, theta.device))
@@ -126,7 +141,19 @@ class HMCPopulation:
         watched = values.new_empty(0, *path.monitor(points.theta).shape)
         none = torch.zeros_like(sigma)
         return ChainState(
-            points, sigma, none, 0, tuning, 0.0, kept, values, watched, 0.0, path.arithmetic, step=0, seed=seed
+            points,
+            sigma,
+            none,
+            0,
+            tuning,
+            0.0,
+            kept,
+            values,
+            watched,
+            0.0,
+            path.arithmetic,
+            step=0,
+            seed=seed,
         )
 
     def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
@@ -140,7 +167,11 @@ class HMCPopulation:
         share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
         if warming:
             share = around(jitter)
-            length = math.ceil(PILOT_REACH * state.tuning.n_leapfrog) if self.move.tunes_length else length
+            length = (
+                math.ceil(PILOT_REACH * state.tuning.n_leapfrog)
+                if self.move.tunes_length
+                else length
+            )
         length = min(length, self.max_leapfrog)
         step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
         kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
@@ -150,7 +181,9 @@ class HMCPopulation:
         state = state._replace(points=moved.points, step=state.step + 1)
         if warming:
             return self._adapted(state, moved, step[:, 0], ways[0]), record
-        mean = state.acceptance + (record.acceptance - state.acceptance) / (state.step - self.n_warmup)
+        mean = state.acceptance + (record.acceptance - state.acceptance) / (
+            state.step - self.n_warmup
+        )
         return self._kept(state._replace(acceptance=mean), path), record
 
     def run(
@@ -178,7 +211,14 @@ class HMCPopulation:
             if max_seconds is not None and history[-1].seconds >= max_seconds:
                 break
         finished = state.step >= self.n_steps
-        return ChainResult(state.kept, state.log_density, state.monitors, tuple(history), finished, state.acceptance)
+        return ChainResult(
+            state.kept,
+            state.log_density,
+            state.monitors,
+            tuple(history),
+            finished,
+            state.acceptance,
+        )
 
     def _piloted(self, state: ChainState, path: Path) -> ChainState:
         kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog
@@ -196,7 +236,9 @@ class HMCPopulation:
 
     def _change(self, tuning: Tuning, moved: Moved, step: Tensor) -> float:
         """The factor by which a trajectory changes the step size, within bounds."""
-        return bounded(solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size)
+        return bounded(
+            solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
+        )
 
     def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
         """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
@@ -213,16 +255,26 @@ class HMCPopulation:
         if state.step == self.n_warmup and n_last > 0:
             tuning = tuning._replace(step_size=math.exp(log_step))
         forget = state.step == max(1, round(_FORGET * self.n_warmup))
-        seen, curvature = (0, torch.zeros_like(state.curvature)) if forget else (state.n_seen, state.curvature)
+        seen, curvature = (
+            (0, torch.zeros_like(state.curvature)) if forget else (state.n_seen, state.curvature)
+        )
         square = moved.points.score(1.0).square().mean(0)  # (D,)
         curvature = curvature + (square - curvature) / (seen + 1)
-        state = state._replace(curvature=curvature, n_seen=seen + 1, tuning=tuning, log_step=log_step)
-        return state._replace(sigma=self._scaled(state)) if self.adapt_scale and done >= _FORGET else state
+        state = state._replace(
+            curvature=curvature, n_seen=seen + 1, tuning=tuning, log_step=log_step
+        )
+        return (
+            state._replace(sigma=self._scaled(state))
+            if self.adapt_scale and done >= _FORGET
+            else state
+        )
 
     def _scaled(self, state: ChainState) -> Tensor:
         """1 / sqrt of the mean squared score; where few were seen, drawn to the geometric mean over coordinates."""
         n, log = state.n_seen * len(state.points.theta), state.curvature.clamp(min=_FLAT).log()
-        return torch.exp(-0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES))
+        return torch.exp(
+            -0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES)
+        )
 
     def _kept(self, state: ChainState, path: Path) -> ChainState:
         """The state with this draw, where it is one that counts."""
@@ -233,16 +285,22 @@ class HMCPopulation:
             log_density=torch.cat([state.log_density, points.log_density(1.0)[None]]),
             monitors=torch.cat([state.monitors, path.monitor(points.theta).double()[None]]),
         )
-        return state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
+        return (
+            state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
+        )
 
     def _felt(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
         """1 / sqrt |H_d|, with the norm of each row of the Hessian from what a displacement does to the score.
 
-        E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and variance 1. At a mode the
-        score itself says nothing.
+        E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and
+        variance 1. At a mode the score itself says nothing.
         """
         spread = points.theta.square().mean().sqrt().clamp(min=PROBE)
-        noise = PROBE * spread * rng.standard_normal([source], tuple(points.theta.shape), like=points.theta)[0]
+        noise = (
+            PROBE
+            * spread
+            * rng.standard_normal([source], tuple(points.theta.shape), like=points.theta)[0]
+        )
         before = points.score(1.0).clone()
         change = (path.at(points.theta + noise).score(1.0) - before) / (PROBE * spread)
         row = change.square().mean(0).sqrt()  # (D,)
@@ -257,7 +315,9 @@ def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tenso
     return noise, float(uniforms[0]), uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
 
 
-def _record(state: ChainState, moved: Moved, length: int, warming: bool, seconds: float) -> ChainRecord:
+def _record(
+    state: ChainState, moved: Moved, length: int, warming: bool, seconds: float
+) -> ChainRecord:
     return ChainRecord(
         step=state.step + 1,
         warming=warming,

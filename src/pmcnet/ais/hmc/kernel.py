@@ -2,9 +2,9 @@
 
     v <- v + (e/2) C score(theta);  theta <- theta + e v;  v <- v + (e/2) C score(theta);  at first v = C^(1/2) z,
 
-with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix C^-1; a trajectory is
-accepted with probability min(1, exp(H_before - H_after)), H = -log pi + |C^(-1/2) v|^2 / 2 (Neal, 2011). One step is
-MALA.
+with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix
+C^-1; a trajectory is accepted with probability min(1, exp(H_before - H_after)), H = -log pi +
+|C^(-1/2) v|^2 / 2 (Neal, 2011). One step is MALA.
 """
 
 import math
@@ -76,9 +76,15 @@ class HMC:
     target_acceptance: float = 0.75
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.n_leapfrog, int) and not isinstance(self.n_leapfrog, bool) and self.n_leapfrog >= 1
+        whole = (
+            isinstance(self.n_leapfrog, int)
+            and not isinstance(self.n_leapfrog, bool)
+            and self.n_leapfrog >= 1
+        )
         if self.n_leapfrog != "auto" and not whole:
-            raise InputError(f'n_leapfrog must be a positive whole number or "auto"; got {self.n_leapfrog!r}.')
+            raise InputError(
+                f'n_leapfrog must be a positive whole number or "auto"; got {self.n_leapfrog!r}.'
+            )
         if not 0 <= self.jitter < 1:
             raise InputError(f"jitter must lie in [0, 1); got {self.jitter}.")
         _check_acceptance(self.target_acceptance)
@@ -124,7 +130,8 @@ def _check_acceptance(value: float) -> None:
 class Kernel:
     """Trajectories at one temperature with one preconditioner, both fixed.
 
-    The preconditioner has a covariance for each of `n_groups` equal groups of consecutive particles.
+    The preconditioner has a covariance for each of `n_groups` equal groups of consecutive
+    particles.
     """
 
     def __init__(self, path: Path, temperature: float, scale: Scale) -> None:
@@ -170,12 +177,17 @@ class Kernel:
             velocity = torch.addcmul(velocity, half, push)
             if unit is not None or last == n_leapfrog:
                 gain = self._minus_energy(here, velocity) - before
-                # an infinite density is no density: such points are turned down like those that are not numbers
-                gain = torch.where(gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain)
+                # an infinite density is no density: such points are turned down like those that are
+                # not numbers
+                gain = torch.where(
+                    gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain
+                )
                 acceptance = gain.clamp(max=0).exp()
             if unit is not None:
                 way = ((here.theta - points.theta) / unit).square().sum(-1)
-                ways.append(self._grouped(torch.where(acceptance > 0, acceptance * way, 0.0)).mean(1))
+                ways.append(
+                    self._grouped(torch.where(acceptance > 0, acceptance * way, 0.0)).mean(1)
+                )
         moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain)
         return moved, torch.stack(ways, dim=1) if ways else noise.new_empty(self.n_groups, 0)
 
@@ -188,7 +200,9 @@ class Kernel:
         return in_groups(value, self.n_groups)
 
     def _push(self, points: Points) -> Tensor:
-        return self.scale.multiply(self._covariance, self._grouped(points.score(self.temperature))).flatten(0, 1)
+        return self.scale.multiply(
+            self._covariance, self._grouped(points.score(self.temperature))
+        ).flatten(0, 1)
 
     def _minus_energy(self, points: Points, velocity: Tensor) -> Tensor:
         white = self._inverse.colour_(self._grouped(velocity.clone())).flatten(0, 1)

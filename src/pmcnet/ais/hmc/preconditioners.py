@@ -1,7 +1,8 @@
 """How long each direction is, learnt from the population: the covariance that moves are scaled with.
 
-Under pi, E[score score^T] = -E[Hessian of log pi]: the second moment of the score is the average local curvature, even
-where the population sits in many modes and its spread says nothing about any of them.
+Under pi, E[score score^T] = -E[Hessian of log pi]: the second moment of the score is the average
+local curvature, even where the population sits in many modes and its spread says nothing about any
+of them.
 """
 
 from dataclasses import dataclass
@@ -21,8 +22,9 @@ MAX_DENSE = 1024
 class Preconditioner(Protocol):
     """A covariance for the moves of each group of particles, learnt from all the others.
 
-    A matrix that a particle's own score has shaped would favour where the particle is: with D of the order of P that
-    bias is large. So the population comes in G groups, and each is moved with what the others say.
+    A matrix that a particle's own score has shaped would favour where the particle is: with D of
+    the order of P that bias is large. So the population comes in G groups, and each is moved with
+    what the others say.
     """
 
     def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
@@ -63,8 +65,8 @@ class Score:
 
     Args:
         structure: "dense", "diagonal", or "auto": dense up to 1024 dimensions.
-        shrinkage: share of the dense matrix that is replaced by its diagonal, s; it grows towards 1 as particles become
-            few: s + (1 - s) D / (D + P).
+        shrinkage: share of the dense matrix that is replaced by its diagonal, s; it grows towards 1
+            as particles become few: s + (1 - s) D / (D + P).
     """
 
     structure: Literal["auto", "dense", "diagonal"] = "auto"
@@ -72,7 +74,9 @@ class Score:
 
     def __post_init__(self) -> None:
         if self.structure not in ("auto", "dense", "diagonal"):
-            raise InputError(f'structure must be "auto", "dense" or "diagonal"; got {self.structure!r}.')
+            raise InputError(
+                f'structure must be "auto", "dense" or "diagonal"; got {self.structure!r}.'
+            )
         if not 0 < self.shrinkage <= 1:
             raise InputError(f"shrinkage must lie in (0, 1]; got {self.shrinkage}.")
 
@@ -82,16 +86,22 @@ class Score:
         n, dim = points.theta.shape
         weight = grouped(weight.to(score.dtype))
         diagonal = _mean_of_others(score.square(), weight)  # (G, D)
-        flat = 1 / _variance(points, weight.flatten())  # where nothing has a slope, the spread is the scale
+        flat = 1 / _variance(
+            points, weight.flatten()
+        )  # where nothing has a slope, the spread is the scale
         diagonal = torch.where(diagonal > 0, diagonal, flat)
         if self.structure == "diagonal" or (self.structure == "auto" and dim > MAX_DENSE):
             return Diagonal(diagonal.rsqrt())
         share = self.shrinkage + (1 - self.shrinkage) * dim / (dim + n)
         rooted = score * weight.sqrt()[..., None]
-        precision = _of_others(rooted.mT @ rooted) / _of_others(weight.sum(-1))[:, None, None]  # (G, D, D)
+        precision = (
+            _of_others(rooted.mT @ rooted) / _of_others(weight.sum(-1))[:, None, None]
+        )  # (G, D, D)
         precision.mul_(1 - share).diagonal(dim1=-2, dim2=-1).add_(share * diagonal)
         root, failed = torch.linalg.cholesky_ex(precision)
-        root = torch.where((failed == 0)[:, None, None], root, torch.eye(dim, dtype=root.dtype, device=root.device))
+        root = torch.where(
+            (failed == 0)[:, None, None], root, torch.eye(dim, dtype=root.dtype, device=root.device)
+        )
         scale, valid = Full.from_covariance(torch.cholesky_inverse(root))
         return scale if bool((valid & (failed == 0)).all()) else Diagonal(diagonal.rsqrt())
 

@@ -27,8 +27,8 @@ MORE = "Run longer: more warm-up, more draws."
 class ChainRecord(NamedTuple):
     """One line of a run's history: a trajectory of every chain.
 
-    `warming` says whether it was one of the warm-up; `log_density` and `acceptance` are means over the chains;
-    `seconds` the time since the run began.
+    `warming` says whether it was one of the warm-up; `log_density` and `acceptance` are means over
+    the chains; `seconds` the time since the run began.
     """
 
     step: int
@@ -45,9 +45,10 @@ class ChainRecord(NamedTuple):
 class ChainResult:
     """Draws of P chains.
 
-    `theta` (K, P, D) are the draws, none where they were not kept; `log_density` (K, P) is log pi there, `monitors`
-    (K, P, S) what they predict for a few rows, or the coordinates; `finished` says whether all trajectories were made,
-    `acceptance` how many of those whose draws count were accepted on average, with those before a run was continued.
+    `theta` (K, P, D) are the draws, none where they were not kept; `log_density` (K, P) is log pi
+    there, `monitors` (K, P, S) what they predict for a few rows, or the coordinates; `finished`
+    says whether all trajectories were made, `acceptance` how many of those whose draws count were
+    accepted on average, with those before a run was continued.
     """
 
     theta: Tensor
@@ -79,7 +80,9 @@ class ChainResult:
 
         A chain that drifts alone widens the errors of `drift`, by which it is then not seen.
         """
-        return self._worst("rhat", max, math.inf, of=(self.log_density - self.log_density.mean(0))[..., None])
+        return self._worst(
+            "rhat", max, math.inf, of=(self.log_density - self.log_density.mean(0))[..., None]
+        )
 
     @cached_property
     def drift(self) -> float:
@@ -101,7 +104,9 @@ class ChainResult:
         if n == 0 or p == 0:
             return math.inf, math.inf
         within = (self.monitors[:n].mean(0) - self.monitors[-n:].mean(0)).abs().mean()
-        between = (self.monitors[:, :p].mean((0, 1)) - self.monitors[:, -p:].mean((0, 1))).abs().mean()
+        between = (
+            (self.monitors[:, :p].mean((0, 1)) - self.monitors[:, -p:].mean((0, 1))).abs().mean()
+        )
         return float(within), float(between)
 
     @property
@@ -109,13 +114,18 @@ class ChainResult:
         """Whether the draws can stand for the target, and why."""
         if len(self.log_density) < 4:
             return Verdict(
-                "degenerate", f"there are {len(self.log_density)} draws of each chain, too few to judge. {MORE}"
+                "degenerate",
+                f"there are {len(self.log_density)} draws of each chain, too few to judge. {MORE}",
             )
         if not self.acceptance > MIN_ACCEPTANCE:
-            return Verdict("doubtful", f"only {self.acceptance:.0%} of the trajectories were accepted. {MORE}")
+            return Verdict(
+                "doubtful", f"only {self.acceptance:.0%} of the trajectories were accepted. {MORE}"
+            )
         if abs(self.drift) > most_drift(self.log_density.shape[1]):
             moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
-            return Verdict("doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}")
+            return Verdict(
+                "doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}"
+            )
         if not self.unrest < MAX_RHAT:
             known = f"R-hat {self.unrest:.3f} about their means, which should be below {MAX_RHAT}"
             some = f"log pi of single chains has not settled ({known})"
@@ -124,11 +134,15 @@ class ChainResult:
             apart = f"chains differ in what they predict (R-hat {self.rhat:.3f}, which should be below {MAX_RHAT})"
             return Verdict("doubtful", f"{apart}, so each knows a part of the posterior. {MORE}")
         if self.ess < MIN_ESS:
-            return Verdict("doubtful", f"{self.ess:.0f} draws are effective; {MIN_ESS:.0f} are needed. {MORE}")
+            return Verdict(
+                "doubtful", f"{self.ess:.0f} draws are effective; {MIN_ESS:.0f} are needed. {MORE}"
+            )
         known = f"R-hat of the predictions is {self.rhat:.3f}, {self.ess:.0f} draws are effective"
         return Verdict("trustworthy", f"{known}, and log pi does not drift.")
 
-    def _worst(self, name: str, choose: Callable[..., float], unknown: float, of: Tensor | None = None) -> float:
+    def _worst(
+        self, name: str, choose: Callable[..., float], unknown: float, of: Tensor | None = None
+    ) -> float:
         """The worst value of the monitors, or of other quantities (K, P, S)."""
         from arviz_stats.base import array_stats  # slow to import
 

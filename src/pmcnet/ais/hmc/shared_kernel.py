@@ -21,11 +21,16 @@ class SharedKernel:
         n_particles: P.
     """
 
-    def __init__(self, path: Path, temperature: float, scale: Scale, comm: Communicator, n_particles: int) -> None:
+    def __init__(
+        self, path: Path, temperature: float, scale: Scale, comm: Communicator, n_particles: int
+    ) -> None:
         self._comm, self._n_groups = comm, n_groups(n_particles)
         each = n_particles // self._n_groups
         self._kernels = [
-            (slice(block.start * each, block.stop * each), Kernel(path, temperature, scale.take(block)))
+            (
+                slice(block.start * each, block.stop * each),
+                Kernel(path, temperature, scale.take(block)),
+            )
             for block in comm.blocks(self._n_groups)
         ]
 
@@ -42,8 +47,12 @@ class SharedKernel:
         """`Kernel.move` of the whole population; the ways are those of each group (G, L)."""
         parts = []
         for own, kernel in self._kernels:
-            moved, ways = kernel.move(points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], unit=unit)
-            each = [in_groups(part, len(ways)) for part in (*moved.points, moved.acceptance, moved.gain)]
+            moved, ways = kernel.move(
+                points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], unit=unit
+            )
+            each = [
+                in_groups(part, len(ways)) for part in (*moved.points, moved.acceptance, moved.gain)
+            ]
             parts.append([ways, *each])
         ways, *joined = self._comm.gather(self._n_groups, parts)
         flat = [part.flatten(0, 1) for part in joined]

@@ -33,11 +33,11 @@ class PMCState(NamedTuple):
 class PMCInfo(NamedTuple):
     """What a person wants to know about one step.
 
-    `samples` are its draws (M, K, D) with weights (M, K), of several processes each one's own; `log_weight` (M, K) are
-    the weights of all; `ancestors` (M,) the flat index of the draw that each new
-    mean came from, -1 for a proposal that had none; `step_size` (M,), or (M, B) for incremental steps, the accepted
-    gamma, 0 for none; `rejected_scale` (M,) whether the previous covariance had to be kept; `phases` where the time
-    went.
+    `samples` are its draws (M, K, D) with weights (M, K), of several processes each one's own;
+    `log_weight` (M, K) are the weights of all; `ancestors` (M,) the flat index of the draw that
+    each new mean came from, -1 for a proposal that had none; `step_size` (M,), or (M, B) for
+    incremental steps, the accepted gamma, 0 for none; `rejected_scale` (M,) whether the previous
+    covariance had to be kept; `phases` where the time went.
     """
 
     samples: WeightedSamples
@@ -73,9 +73,14 @@ class PMC:
 
     def __post_init__(self) -> None:
         least = self.scale_step.min_draws
-        if isinstance(self.n_draws, bool) or not isinstance(self.n_draws, int) or self.n_draws < least:
+        if (
+            isinstance(self.n_draws, bool)
+            or not isinstance(self.n_draws, int)
+            or self.n_draws < least
+        ):
             raise InputError(
-                f"n_draws must be a whole number, at least {least} for {type(self.scale_step).__name__}; "
+                f"n_draws must be a whole number, at least {least} for "
+                f"{type(self.scale_step).__name__}; "
                 f"got {self.n_draws!r}. With a single draw use scale_step=FixedScale()."
             )
 
@@ -89,42 +94,75 @@ class PMC:
         """
         if not isinstance(loc, Tensor) or loc.ndim != 2 or 0 in loc.shape:
             given = tuple(loc.shape) if isinstance(loc, Tensor) else type(loc).__name__
-            raise InputError(f"loc must be a tensor (n_proposals, dim); got {given}. Use loc[None] for one proposal.")
+            raise InputError(
+                f"loc must be a tensor (n_proposals, dim); got {given}. Use loc[None] for one "
+                "proposal."
+            )
         if loc.dtype not in (torch.float32, torch.float64):
             raise InputError(f"loc must be float32 or float64; got {loc.dtype}. Use loc.double().")
         if not loc.isfinite().all():
-            raise InputError("loc holds NaN or infinite numbers. Start every proposal at a finite point.")
+            raise InputError(
+                "loc holds NaN or infinite numbers. Start every proposal at a finite point."
+            )
         least, most = torch.finfo(loc.dtype).tiny, torch.finfo(loc.dtype).max
         if not least <= sigma <= most:
             raise InputError(
-                f"sigma must be a positive finite standard deviation, in {loc.dtype} from {least:.3g} to {most:.3g}; "
+                f"sigma must be a positive finite standard deviation, in {loc.dtype} from "
+                f"{least:.3g} to {most:.3g}; "
                 f"got {sigma}."
             )
         scale = self.scale_step.structure.isotropic(sigma, loc)
         return PMCState(Proposals(loc.detach().clone(), scale), step=0, seed=rng.check_seed(seed))
 
-    def step(self, state: PMCState, target: Target, comm: Communicator = SERIAL) -> tuple[PMCState, PMCInfo]:
+    def step(
+        self, state: PMCState, target: Target, comm: Communicator = SERIAL
+    ) -> tuple[PMCState, PMCInfo]:
         """One step of Algorithm 1 with the streams of (seed, step, proposal), shared between processes by `comm`."""
         loc = state.proposals.loc
         sources = rng.streams(state.seed, state.step, len(loc), loc.device)
         return self.step_with(state, target, sources, comm)
 
     def step_with(
-        self, state: PMCState, target: Target, sources: Sequence[rng.Stream], comm: Communicator = SERIAL
+        self,
+        state: PMCState,
+        target: Target,
+        sources: Sequence[rng.Stream],
+        comm: Communicator = SERIAL,
     ) -> tuple[PMCState, PMCInfo]:
         """One step of Algorithm 1 with the given streams, one for each proposal."""
-        evaluation, step, proposals, n = Evaluation(target), state.step + 1, state.proposals, len(sources)
+        evaluation, step, proposals, n = (
+            Evaluation(target),
+            state.step + 1,
+            state.proposals,
+            len(sources),
+        )
         watch, own = Stopwatch(proposals.loc.device), comm.blocks(n)
-        thetas = [proposals.take(block).draw(sources[block], self.n_draws) for block in own]  # (m, K, D) each
-        log_q = [self.weighting(proposals, t, evaluation.memory, b) for t, b in zip(thetas, own, strict=True)]
+        thetas = [
+            proposals.take(block).draw(sources[block], self.n_draws) for block in own
+        ]  # (m, K, D) each
+        log_q = [
+            self.weighting(proposals, t, evaluation.memory, b)
+            for t, b in zip(thetas, own, strict=True)
+        ]
         on_proposals = watch.lap()
-        drawn = [WeightedSamples(t, evaluation.log_density(t) - q) for t, q in zip(thetas, log_q, strict=True)]
+        drawn = [
+            WeightedSamples(t, evaluation.log_density(t) - q)
+            for t, q in zip(thetas, log_q, strict=True)
+        ]
         on_target = watch.lap()
-        weights = [[s.log_weight, rng.uniform(sources[b], 1, like=s.theta)] for s, b in zip(drawn, own, strict=True)]
+        weights = [
+            [s.log_weight, rng.uniform(sources[b], 1, like=s.theta)]
+            for s, b in zip(drawn, own, strict=True)
+        ]
         log_weight, uniforms = comm.gather(n, weights)  # (M, K), (M, 1)
-        ancestors = comm.agreed(self.resampling(_some_weight(log_weight), uniforms[:, 0], step))  # (M,)
+        ancestors = comm.agreed(
+            self.resampling(_some_weight(log_weight), uniforms[:, 0], step)
+        )  # (M,)
         survivors = _survivors(proposals.loc, ancestors, drawn, own, comm)  # (M, D)
-        parts = [self._adapted(proposals, survivors, s, b, evaluation, step) for s, b in zip(drawn, own, strict=True)]
+        parts = [
+            self._adapted(proposals, survivors, s, b, evaluation, step)
+            for s, b in zip(drawn, own, strict=True)
+        ]
         loc, step_size, rejected, *scale = comm.gather(n, parts)  # (M, D), (M,), (M,), ...
         phases = Phases(on_proposals, on_target, watch.lap(), watch.memory())
         info = PMCInfo(_joined(drawn), log_weight, ancestors, step_size, rejected, phases)
@@ -147,15 +185,23 @@ class PMC:
 
 
 def _survivors(
-    loc: Tensor, ancestors: Tensor, drawn: Sequence[WeightedSamples], own: Sequence[slice], comm: Communicator
+    loc: Tensor,
+    ancestors: Tensor,
+    drawn: Sequence[WeightedSamples],
+    own: Sequence[slice],
+    comm: Communicator,
 ) -> Tensor:
     """The draws that were chosen (M, D); proposals without any stay. Of a process's own blocks, or of all if needed."""
     n_draws, survivors = drawn[0].log_weight.shape[1], torch.zeros_like(loc)
-    parent = torch.div(ancestors, n_draws, rounding_mode="floor")  # (M,), the proposal that a survivor was drawn from
+    parent = torch.div(
+        ancestors, n_draws, rounding_mode="floor"
+    )  # (M,), the proposal that a survivor was drawn from
     for samples, block in zip(drawn, own, strict=True):
         here = (parent >= block.start) & (parent < block.stop)
         survivors[here] = samples.theta.flatten(0, 1)[ancestors[here] - block.start * n_draws]
-    if comm.size > 1 and bool(((parent >= 0) & (parent != torch.arange(len(loc), device=loc.device))).any()):
+    if comm.size > 1 and bool(
+        ((parent >= 0) & (parent != torch.arange(len(loc), device=loc.device))).any()
+    ):
         survivors = comm.sum(survivors)  # of one process each, the others have zeros
     return torch.where(ancestors[:, None] < 0, loc, survivors)
 
@@ -163,7 +209,9 @@ def _survivors(
 def _joined(drawn: Sequence[WeightedSamples]) -> WeightedSamples:
     if len(drawn) == 1:
         return drawn[0]
-    return WeightedSamples(torch.cat([s.theta for s in drawn]), torch.cat([s.log_weight for s in drawn]))
+    return WeightedSamples(
+        torch.cat([s.theta for s in drawn]), torch.cat([s.log_weight for s in drawn])
+    )
 
 
 def _some_weight(log_weight: Tensor) -> Tensor:

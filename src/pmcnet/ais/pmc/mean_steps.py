@@ -1,7 +1,7 @@
 """How the survivors become the next means: `FixedMean`, `Langevin` or `IncrementalLangevin`.
 
-The mean half of step 2(d) of Algorithm 1. Each returns the new means and the step sizes that were accepted,
-0 where every trial failed and the mean stayed.
+The mean half of step 2(d) of Algorithm 1. Each returns the new means and the step sizes that were
+accepted, 0 where every trial failed and the mean stayed.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ from pmcnet.errors import InputError
 class MeanStep(Protocol):
     """Moves M survivors."""
 
-    def __call__(self, survivors: Tensor, scale: Scale, target: Evaluation) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self, survivors: Tensor, scale: Scale, target: Evaluation
+    ) -> tuple[Tensor, Tensor]:
         """Survivors (M, D) and the new scale -> means (M, D), step sizes (M,) or (M, B)."""
         ...
 
@@ -27,9 +29,13 @@ class MeanStep(Protocol):
 class FixedMean:
     """The survivor is the mean: gamma = 0."""
 
-    def __call__(self, survivors: Tensor, scale: Scale, target: Evaluation) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self, survivors: Tensor, scale: Scale, target: Evaluation
+    ) -> tuple[Tensor, Tensor]:
         """The survivors."""
-        return survivors, torch.zeros(len(survivors), dtype=survivors.dtype, device=survivors.device)
+        return survivors, torch.zeros(
+            len(survivors), dtype=survivors.dtype, device=survivors.device
+        )
 
 
 def backtrack(
@@ -37,8 +43,9 @@ def backtrack(
 ) -> tuple[Tensor, Tensor]:
     """mu + gamma * direction for the first gamma of 1, 1/2, 1/4, ... at which log pi does not decrease.
 
-    All points are tried in one batch; only those that still fail are tried again. A trial where log pi is NaN fails.
-    On a GPU, where a small batch takes as long as a large one, the points that are left try several step sizes at once.
+    All points are tried in one batch; only those that still fail are tried again. A trial where log
+    pi is NaN fails. On a GPU, where a small batch takes as long as a large one, the points that are
+    left try several step sizes at once.
 
     Args:
         loc: (M, D) points to move.
@@ -56,7 +63,9 @@ def backtrack(
     trial = 0
     while len(pending) and trial < max_trials:
         n_ahead = min(max(1, len(loc) // len(pending)) if loc.is_cuda else 1, max_trials - trial)
-        gamma = 0.5 ** torch.arange(trial, trial + n_ahead, dtype=loc.dtype, device=loc.device)  # (G,)
+        gamma = 0.5 ** torch.arange(
+            trial, trial + n_ahead, dtype=loc.dtype, device=loc.device
+        )  # (G,)
         candidate = loc[pending] + gamma[:, None, None] * direction[pending]  # (G, n, D)
         accepted = target.trial(candidate) >= value[pending]  # (G, n)
         done, first = accepted.any(0), accepted.int().argmax(0)  # the largest step that is accepted
@@ -68,7 +77,9 @@ def backtrack(
 
 def _check_trials(max_trials: int) -> None:
     if max_trials < 1:
-        raise InputError(f"max_trials must be at least 1; got {max_trials}. Use FixedMean() for no step.")
+        raise InputError(
+            f"max_trials must be at least 1; got {max_trials}. Use FixedMean() for no step."
+        )
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,9 @@ class Langevin:
     def __post_init__(self) -> None:
         _check_trials(self.max_trials)
 
-    def __call__(self, survivors: Tensor, scale: Scale, target: Evaluation) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self, survivors: Tensor, scale: Scale, target: Evaluation
+    ) -> tuple[Tensor, Tensor]:
         """One scaled gradient step."""
         value, score = target.value_and_score(survivors)  # (M,), (M, D)
         return backtrack(survivors, value, scale.matvec(score), target, self.max_trials)
@@ -98,11 +111,15 @@ class IncrementalLangevin:
     def __post_init__(self) -> None:
         _check_trials(self.max_trials)
 
-    def __call__(self, survivors: Tensor, scale: Scale, target: Evaluation) -> tuple[Tensor, Tensor]:
+    def __call__(
+        self, survivors: Tensor, scale: Scale, target: Evaluation
+    ) -> tuple[Tensor, Tensor]:
         """B half steps, each accepted by its own factor; the scale is fixed during the pass."""
         loc, step_sizes = survivors, []
         for factor in target.factors():
             value, score = factor.value_and_score(loc)
-            loc, step_size = backtrack(loc, value, 0.5 * scale.matvec(score), factor, self.max_trials)
+            loc, step_size = backtrack(
+                loc, value, 0.5 * scale.matvec(score), factor, self.max_trials
+            )
             step_sizes.append(step_size)
         return loc, torch.stack(step_sizes, dim=1)

@@ -44,7 +44,8 @@ class Proposals(NamedTuple):
     def log_mixture(self, theta: Tensor, memory: int) -> Tensor:
         """Log of the equal mixture, log (1/M) sum_i N(theta; mu_i, Sigma_i): (n, D) -> (n,), float64.
 
-        Differences theta - mu_i are taken before scaling: the expanded square would cancel where proposals are narrow.
+        Differences theta - mu_i are taken before scaling: the expanded square would cancel where
+        proposals are narrow.
 
         Args:
             theta: points, of any origin.
@@ -71,7 +72,9 @@ class Proposals(NamedTuple):
         return total - math.log(self.n_proposals)
 
 
-def _log_normal(delta: Tensor, inverse: Scale, log_det: Tensor, buffer: Tensor | None = None) -> Tensor:
+def _log_normal(
+    delta: Tensor, inverse: Scale, log_det: Tensor, buffer: Tensor | None = None
+) -> Tensor:
     """log N(delta_m; 0, Sigma_m) for differences (M, n, D), which are overwritten; summed in float64."""
     white = inverse.colour_(delta, buffer)
     distance: Tensor = torch.linalg.vector_norm(white, dim=-1, dtype=torch.float64)  # (M, n)

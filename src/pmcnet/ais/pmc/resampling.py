@@ -1,8 +1,8 @@
 """Which draws survive as the next proposals' means: `Local`, `Global` or `Alternating`.
 
-Step 2(c) of Algorithm 1; local and global resampling are those of Elvira et al., Signal Processing 131 (2017).
-Each takes log-weights (M, K) and returns M flat indices into the M*K draws, -1 where a proposal has no draw of
-positive weight to choose from and therefore stays where it is.
+Step 2(c) of Algorithm 1; local and global resampling are those of Elvira et al., Signal Processing
+131 (2017). Each takes log-weights (M, K) and returns M flat indices into the M*K draws, -1 where a
+proposal has no draw of positive weight to choose from and therefore stays where it is.
 """
 
 from dataclasses import dataclass
@@ -71,7 +71,9 @@ class Alternating:
 
     def __post_init__(self) -> None:
         if self.period < 1:
-            raise InputError(f"period must be at least 1; got {self.period}. Use Global() for every step.")
+            raise InputError(
+                f"period must be at least 1; got {self.period}. Use Global() for every step."
+            )
 
     def __call__(self, log_weight: Tensor, uniforms: Tensor, step: int) -> Tensor:
         """Global when step is a multiple of the period."""

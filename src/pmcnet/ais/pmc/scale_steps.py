@@ -1,7 +1,8 @@
 """How the proposals' covariances follow the draws: `FixedScale`, `RobustCovariance` or `InverseHessian`.
 
-The covariance half of step 2(d) of Algorithm 1. Each returns the new scale and, for every proposal, whether its new
-covariance was rejected (not positive definite, or no draw with weight) and the previous one kept.
+The covariance half of step 2(d) of Algorithm 1. Each returns the new scale and, for every proposal,
+whether its new covariance was rejected (not positive definite, or no draw with weight) and the
+previous one kept.
 """
 
 import math
@@ -32,7 +33,12 @@ class ScaleStep(Protocol):
         ...
 
     def __call__(
-        self, scale: Scale, samples: WeightedSamples, survivors: Tensor, target: Evaluation, step: int
+        self,
+        scale: Scale,
+        samples: WeightedSamples,
+        survivors: Tensor,
+        target: Evaluation,
+        step: int,
     ) -> tuple[Scale, Tensor]:
         """Previous scale, draws (M, K, D), survivors (M, D), target, t from 1 -> new scale, rejected (M,)."""
         ...
@@ -46,7 +52,12 @@ class FixedScale:
     min_draws = 1
 
     def __call__(
-        self, scale: Scale, samples: WeightedSamples, survivors: Tensor, target: Evaluation, step: int
+        self,
+        scale: Scale,
+        samples: WeightedSamples,
+        survivors: Tensor,
+        target: Evaluation,
+        step: int,
     ) -> tuple[Scale, Tensor]:
         """The previous scale."""
         return scale, torch.zeros(len(survivors), dtype=torch.bool, device=survivors.device)
@@ -55,8 +66,8 @@ class FixedScale:
 def clipped(log_weight: Tensor) -> Tensor:
     """Log-weights (M, K) whose ceil(sqrt(K)) largest are cut down to the next largest value.
 
-    The value is the one at index ceil(sqrt(K)) of the descending order, from 0; where fewer weights than that are
-    positive, the smallest positive one.
+    The value is the one at index ceil(sqrt(K)) of the descending order, from 0; where fewer weights
+    than that are positive, the smallest positive one.
     """
     descending = log_weight.sort(-1, descending=True).values
     n_positive = (log_weight > -torch.inf).sum(-1, keepdim=True)  # (M, 1)
@@ -68,8 +79,9 @@ def clipped(log_weight: Tensor) -> Tensor:
 class RobustCovariance:
     """Weighted covariance of each proposal's own draws, blended with one of lower variance from clipped weights.
 
-    Sigma_m <- (1 - beta_t) Sigma_m + beta_t (1 - eta_t) Sigma^_m + beta_t eta_t Sigma~_m, Eq. (AG2mb), and
-    Eq. (AG2mb_diag) with `structure=Diagonal`. Sigma^ uses the weights as they are, Sigma~ the clipped ones.
+    Sigma_m <- (1 - beta_t) Sigma_m + beta_t (1 - eta_t) Sigma^_m + beta_t eta_t Sigma~_m, Eq.
+    (AG2mb), and Eq. (AG2mb_diag) with `structure=Diagonal`. Sigma^ uses the weights as they are,
+    Sigma~ the clipped ones.
     """
 
     structure: type[Scale] = Full
@@ -78,7 +90,12 @@ class RobustCovariance:
     min_draws = 2
 
     def __call__(
-        self, scale: Scale, samples: WeightedSamples, survivors: Tensor, target: Evaluation, step: int
+        self,
+        scale: Scale,
+        samples: WeightedSamples,
+        survivors: Tensor,
+        target: Evaluation,
+        step: int,
     ) -> tuple[Scale, Tensor]:
         """A group of proposals at a time, so that temporaries stay within the target's memory."""
         theta, log_weight = samples
@@ -91,9 +108,13 @@ class RobustCovariance:
             rejected.append(~valid)
         return adapted, torch.cat(rejected)
 
-    def _blend(self, scale: Scale, theta: Tensor, log_weight: Tensor, step: int) -> tuple[Scale, Tensor]:
+    def _blend(
+        self, scale: Scale, theta: Tensor, log_weight: Tensor, step: int
+    ) -> tuple[Scale, Tensor]:
         beta, eta = self.beta(step), self.eta(step)
-        weight = log_weight.softmax(-1).to(theta.dtype)  # (M, K); NaN where no draw has weight, which is not valid
+        weight = log_weight.softmax(-1).to(
+            theta.dtype
+        )  # (M, K); NaN where no draw has weight, which is not valid
         robust = clipped(log_weight).softmax(-1).to(theta.dtype)
         covariance = scale.covariance.mul_(1 - beta)
         covariance.add_(scale.scatter(theta, weight), alpha=beta * (1 - eta))
@@ -109,12 +130,19 @@ class InverseHessian:
     min_draws = 1
 
     def __call__(
-        self, scale: Scale, samples: WeightedSamples, survivors: Tensor, target: Evaluation, step: int
+        self,
+        scale: Scale,
+        samples: WeightedSamples,
+        survivors: Tensor,
+        target: Evaluation,
+        step: int,
     ) -> tuple[Scale, Tensor]:
         """The previous scale is kept where -H is not positive definite."""
         negative = -target.hessian(survivors)  # (M, D, D)
         precision, regular = Full.from_covariance(0.5 * (negative + negative.mT))
-        invertible = Full.isotropic(1.0, survivors)  # the identity, so that one failure stops no other
+        invertible = Full.isotropic(
+            1.0, survivors
+        )  # the identity, so that one failure stops no other
         invertible.put_(slice(None), precision, regular)
         values, valid = scale.from_covariance(torch.cholesky_inverse(invertible.factor))
         adapted = scale.clone()

@@ -16,7 +16,9 @@ EVERY = slice(None)
 class Weighting(Protocol):
     """Log-density of the draws, as their weights see it."""
 
-    def __call__(self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY) -> Tensor:
+    def __call__(
+        self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY
+    ) -> Tensor:
         """Draws (m, K, D) of a block of the M proposals -> log-densities (m, K), float64.
 
         Temporaries are bounded by `memory` bytes.
@@ -28,7 +30,9 @@ class Weighting(Protocol):
 class DeterministicMixture:
     """(1/M) sum_i N(theta; mu_i, Sigma_i): lower variance, M times the cost."""
 
-    def __call__(self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY) -> Tensor:
+    def __call__(
+        self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY
+    ) -> Tensor:
         """Log of the mixture of all proposals at every draw."""
         return proposals.log_mixture(theta.flatten(0, 1), memory).reshape(theta.shape[:-1])
 
@@ -37,6 +41,8 @@ class DeterministicMixture:
 class OwnProposal:
     """N(theta; mu_m, Sigma_m) of the proposal it came from: the weights of standard population Monte Carlo."""
 
-    def __call__(self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY) -> Tensor:
+    def __call__(
+        self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY
+    ) -> Tensor:
         """Log of each draw's own proposal."""
         return proposals.take(block).log_prob(theta)

@@ -2,9 +2,10 @@
 
     u = x + b,  n = u / sqrt(mean u^2 + 1e-6),  z = max(gamma n + beta, tau) + r,  y = z s(z)
 
-with the mean over an image's pixels, r what a shortcut brings and s the logistic function. One after another these are
-a dozen passes over memory in a gradient; on a GPU with Triton they are one in each direction (`frn_kernels`), and
-elsewhere what is written here. Parameters are the rows b, gamma, beta, tau of a (4, C) tensor.
+with the mean over an image's pixels, r what a shortcut brings and s the logistic function. One
+after another these are a dozen passes over memory in a gradient; on a GPU with Triton they are one
+in each direction (`frn_kernels`), and elsewhere what is written here. Parameters are the rows b,
+gamma, beta, tau of a (4, C) tensor.
 """
 
 from functools import cache
@@ -27,7 +28,9 @@ def normalised(x: Tensor, residual: Tensor | None, parameters: Tensor, *, swish:
     Not to be mapped over networks by `vmap`.
     """
     if residual is not None and residual.shape != x.shape:
-        raise InputError(f"a residual must have the shape of x, {tuple(x.shape)}; got {tuple(residual.shape)}.")
+        raise InputError(
+            f"a residual must have the shape of x, {tuple(x.shape)}; got {tuple(residual.shape)}."
+        )
     found: Tensor = _forward(x, residual, parameters, swish)
     return found
 
@@ -82,8 +85,16 @@ def _slopes(
 def _(
     slope: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    of_residual = x.new_empty(0) if residual is None else torch.empty_like(residual, memory_format=torch.channels_last)
-    return torch.empty_like(x, memory_format=torch.channels_last), of_residual, torch.empty_like(parameters)
+    of_residual = (
+        x.new_empty(0)
+        if residual is None
+        else torch.empty_like(residual, memory_format=torch.channels_last)
+    )
+    return (
+        torch.empty_like(x, memory_format=torch.channels_last),
+        of_residual,
+        torch.empty_like(parameters),
+    )
 
 
 def _remember(ctx: Any, inputs: tuple[Tensor, Tensor | None, Tensor, bool], output: Tensor) -> None:
@@ -100,7 +111,9 @@ def _backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor | None, Tensor, N
 _forward.register_autograd(_backward, setup_context=_remember)
 
 
-def _parts(x: Tensor, residual: Tensor | None, parameters: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _parts(
+    x: Tensor, residual: Tensor | None, parameters: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """1 / sqrt(mean u^2 + 1e-6), n, gamma n + beta and z."""
     offset, gain, shift, floor = parameters[:, :, None, None]
     u = x.to(parameters.dtype) + offset
@@ -116,7 +129,9 @@ def _last(x: Tensor) -> Tensor:
 
 def _fits(x: Tensor) -> bool:
     """Whether the kernels can have these images."""
-    return x.is_cuda and x.dtype in _ROUNDED and x.shape[1:].numel() <= _MOST_NUMBERS and _has_triton()
+    return (
+        x.is_cuda and x.dtype in _ROUNDED and x.shape[1:].numel() <= _MOST_NUMBERS and _has_triton()
+    )
 
 
 @cache

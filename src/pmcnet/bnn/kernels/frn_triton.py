@@ -1,7 +1,8 @@
 """Filter response normalisation with what is around it, as one kernel a direction; see `frn`.
 
-A program has one image: pixels (H W) by channels, which lie last in memory, so that it reads and writes every number
-once. Sums over pixels are its own; those over images are made of one row for each of them.
+A program has one image: pixels (H W) by channels, which lie last in memory, so that it reads and
+writes every number once. Sums over pixels are its own; those over images are made of one row for
+each of them.
 """
 
 import torch
@@ -40,7 +41,9 @@ def forward_kernel(  # type: ignore[no-untyped-def]
     ADDS: tl.constexpr, SWISH: tl.constexpr, EPS: tl.constexpr,
 ):  # fmt: skip
     """The output y of an image."""
-    place, there, gain, shift, floor, n, _ = _image(x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS)
+    place, there, gain, shift, floor, n, _ = _image(
+        x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS
+    )
     z = tl.maximum(gain * n + shift, floor, propagate_nan=tl.PropagateNan.ALL)
     if ADDS:
         z += tl.load(residual + place, mask=there, other=0.0).to(tl.float32)
@@ -56,8 +59,12 @@ def backward_kernel(  # type: ignore[no-untyped-def]
     ADDS: tl.constexpr, SWISH: tl.constexpr, EPS: tl.constexpr,
 ):  # fmt: skip
     """Gradients of x and the residual, and the image's share of those of the parameters."""
-    place, there, gain, shift, floor, n, inverse = _image(x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS)
-    d = tl.load(slope + place, mask=there, other=0.0).to(tl.float32)  # of the output, then of what was before
+    place, there, gain, shift, floor, n, inverse = _image(
+        x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS
+    )
+    d = tl.load(slope + place, mask=there, other=0.0).to(
+        tl.float32
+    )  # of the output, then of what was before
     a = gain * n + shift
     if SWISH:
         z = tl.maximum(a, floor, propagate_nan=tl.PropagateNan.ALL)

@@ -48,7 +48,9 @@ class Bernoulli(NoExtra, _Classification):
     def slopes(self, output: Tensor, y: Tensor, extra: Tensor) -> Slopes:
         """y - s(z)."""
         log_prob = self.log_prob(output, y, extra)
-        return Slopes(log_prob, (y - column(output, y).sigmoid())[..., None], no_extra_slope(log_prob))
+        return Slopes(
+            log_prob, (y - column(output, y).sigmoid())[..., None], no_extra_slope(log_prob)
+        )
 
     def mean(self, output: Tensor) -> Tensor:
         """(1 - s(z), s(z))."""

@@ -1,7 +1,8 @@
 """What the network's output says about the data: log-likelihoods with all their constants (METHOD, section 1).
 
-A likelihood may bring parameters of its own (a noise scale); they follow the network's in the flat vector.
-Outputs are (P, N, C): P networks, N rows. Classes are predicted as probabilities (P, N, n_classes), two for binary.
+A likelihood may bring parameters of its own (a noise scale); they follow the network's in the flat
+vector. Outputs are (P, N, C): P networks, N rows. Classes are predicted as probabilities (P, N,
+n_classes), two for binary.
 """
 
 import math
@@ -108,7 +109,8 @@ def _check_scale(name: str, value: float) -> None:
     """Raise unless a scale and its square are positive finite numbers."""
     if not 1 / LARGEST_SCALE <= value <= LARGEST_SCALE:
         raise InputError(
-            f"{name} must be a positive finite number from {1 / LARGEST_SCALE:g} to {LARGEST_SCALE:g}; got {value}. "
+            f"{name} must be a positive finite number from {1 / LARGEST_SCALE:g} to "
+            f"{LARGEST_SCALE:g}; got {value}. "
             "Scale the response."
         )
 
@@ -180,7 +182,9 @@ class LearnedGaussian(Regression):
 
     def __post_init__(self) -> None:
         if not 0 < self.log_sigma_std < math.inf:
-            raise InputError(f"log_sigma_std must be a positive finite number; got {self.log_sigma_std}.")
+            raise InputError(
+                f"log_sigma_std must be a positive finite number; got {self.log_sigma_std}."
+            )
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """-(y - output)^2 / (2 sigma^2) - log sigma - log(2 pi) / 2."""
@@ -234,7 +238,9 @@ class GeneralisedGaussian(NoExtra, Regression):
         """rho |r|^(rho - 1) sign(r) / alpha^rho with r = y - output; 0 where r is."""
         residual = (y - column(output, y)) / self.alpha
         size = residual.abs()
-        slope = torch.where(size > 0, self.rho / self.alpha * size.pow(self.rho - 1) * residual.sign(), 0.0)
+        slope = torch.where(
+            size > 0, self.rho / self.alpha * size.pow(self.rho - 1) * residual.sign(), 0.0
+        )
         log_prob = self.log_prob(output, y, extra)
         return Slopes(log_prob, slope[..., None], no_extra_slope(log_prob))
 
@@ -255,4 +261,6 @@ class GeneralisedGaussian(NoExtra, Regression):
     def pdf(self, z: Tensor) -> Tensor:
         """The derivative of `cdf`: rho k / (2 Gamma(1 / rho)) exp(-(k |z|)^rho), k = std / alpha."""
         k = math.sqrt(self._variance) / self.alpha
-        return (-(k * z.abs()).pow(self.rho)).exp() * (self.rho * k / (2 * math.gamma(1 / self.rho)))
+        return (-(k * z.abs()).pow(self.rho)).exp() * (
+            self.rho * k / (2 * math.gamma(1 / self.rho))
+        )

@@ -53,9 +53,10 @@ def mixture_quantile(
 ) -> Tensor:
     """The number q with sum_j w_j F((q - m_j) / s_j) = level, for each row: (N,).
 
-    It lies between the smallest and the largest of the components' own quantiles. Newton's steps from the quantile of
-    the Gaussian with the mixture's moments, halving where a step would leave the bracket; rows that are done leave. A
-    row is done where steps are small beside the mixture and, as components may be far narrower, the level is met.
+    It lies between the smallest and the largest of the components' own quantiles. Newton's steps
+    from the quantile of the Gaussian with the mixture's moments, halving where a step would leave
+    the bracket; rows that are done leave. A row is done where steps are small beside the mixture
+    and, as components may be far narrower, the level is met.
 
     Args:
         mean: m, of each component on each row (J, N).
@@ -70,7 +71,9 @@ def mixture_quantile(
     tail = min(level, 1 - level) < TAIL
     if mean.dtype != torch.float64 and (tail or not bool(spread.isfinite().all())):
         exact = weight.double() / weight.double().sum()
-        return mixture_quantile(mean.double(), deviation.double(), exact, level, z, standard).to(mean)
+        return mixture_quantile(mean.double(), deviation.double(), exact, level, z, standard).to(
+            mean
+        )
     slack = SLACK * min(level, 1 - level)
     tolerance = TOLERANCE.get(mean.dtype, 1e-6) * spread
     own = mean + z * deviation  # (J, N)
@@ -88,8 +91,11 @@ def mixture_quantile(
         moved = (following - q).abs()
         pinched = (following <= low) | (following >= high)  # no number lies between
         unsettled = ~pinched & ((moved > tolerance[rows]) | (excess.abs() > slack))
-        # what is found has been tried, or is one of Newton's steps away that is small beside every component
-        done = torch.where(pinched, high, torch.where(newton & (moved < 0.1 * narrowest), following, q))
+        # what is found has been tried, or is one of Newton's steps away that is small beside every
+        # component
+        done = torch.where(
+            pinched, high, torch.where(newton & (moved < 0.1 * narrowest), following, q)
+        )
         q = following
         n_unsettled = int(unsettled.sum())
         if n_unsettled <= 0.7 * len(q):  # go on with the rows that need it

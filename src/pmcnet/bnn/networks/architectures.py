@@ -24,7 +24,8 @@ class Bias(nn.Module):
 class LeNet5(nn.Sequential):
     """Two convolutions with max-pooling, then 120, 84 and `n_classes` units; 61706 parameters for 28 x 28 images.
 
-    Pooling comes before biases and rectifiers: the same function, with a quarter of the numbers to add to.
+    Pooling comes before biases and rectifiers: the same function, with a quarter of the numbers to
+    add to.
     """
 
     def __init__(self, *, image_size: int = 28, n_channels: int = 1, n_classes: int = 10) -> None:
@@ -50,7 +51,8 @@ def _convolution(n_in: int, n_out: int, size: int, stride: int, *, bias: bool = 
 class Block(nn.Module):
     """Two 3 x 3 convolutions with batch normalisation and a shortcut without parameters (option A).
 
-    Where the block halves the image, the shortcut takes every second pixel and pads the new channels with zeros.
+    Where the block halves the image, the shortcut takes every second pixel and pads the new
+    channels with zeros.
     """
 
     def __init__(self, n_in: int, n_out: int, stride: int) -> None:
@@ -88,13 +90,20 @@ class FilterResponseNorm(nn.Module):
 
     def __init__(self, n_channels: int) -> None:
         super().__init__()
-        self.weight, self.bias = nn.Parameter(torch.ones(n_channels)), nn.Parameter(torch.zeros(n_channels))
+        self.weight, self.bias = (
+            nn.Parameter(torch.ones(n_channels)),
+            nn.Parameter(torch.zeros(n_channels)),
+        )
         self.threshold = nn.Parameter(torch.zeros(n_channels))
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, C, H, W) -> (N, C, H, W)."""
-        # one per image: their gradients are then summed over its pixels where those are at hand, and over images after
-        each = (p[:, None, None].expand(len(x), -1, 1, 1) for p in (self.weight, self.bias, self.threshold))
+        # one per image: their gradients are then summed over its pixels where those are at hand,
+        # and over images after
+        each = (
+            p[:, None, None].expand(len(x), -1, 1, 1)
+            for p in (self.weight, self.bias, self.threshold)
+        )
         weight, bias, threshold = each
         wide = x.to(weight.dtype)  # rounded before and after, where convolutions are
         power = wide.square().mean((-2, -1), keepdim=True)
@@ -113,10 +122,14 @@ class Normed(nn.Sequential):
         fused: whether all but the convolution is one operation; see `frn`.
     """
 
-    def __init__(self, n_in: int, n_out: int, size: int, stride: int, *, swish: bool = True, fused: bool) -> None:
+    def __init__(
+        self, n_in: int, n_out: int, size: int, stride: int, *, swish: bool = True, fused: bool
+    ) -> None:
         super().__init__(_convolution(n_in, n_out, size, stride), FilterResponseNorm(n_out))
         self.swish, self.fused = swish, fused
-        self.n_stored = 2 if fused else 0  # of the convolution and of the rest, which are not called; see `n_numbers`
+        self.n_stored = (
+            2 if fused else 0
+        )  # of the convolution and of the rest, which are not called; see `n_numbers`
 
     def forward(self, x: Tensor, shortcut: Tensor | None = None) -> Tensor:
         """(N, n_in, H, W) -> (N, n_out, H / stride, W / stride)."""
@@ -137,9 +150,14 @@ class FRNBlock(nn.Module):
 
     def __init__(self, n_in: int, n_out: int, stride: int, *, fused: bool = False) -> None:
         super().__init__()
-        self.first, self.second = Normed(n_in, n_out, 3, stride, fused=fused), Normed(n_out, n_out, 3, 1, fused=fused)
+        self.first, self.second = (
+            Normed(n_in, n_out, 3, stride, fused=fused),
+            Normed(n_out, n_out, 3, 1, fused=fused),
+        )
         halved = stride > 1
-        self.shortcut = Normed(n_in, n_out, 1, stride, swish=False, fused=fused) if halved else nn.Identity()
+        self.shortcut = (
+            Normed(n_in, n_out, 1, stride, swish=False, fused=fused) if halved else nn.Identity()
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, n_in, H, W) -> (N, n_out, H / stride, W / stride)."""
@@ -155,8 +173,8 @@ class ResNet20FRN(nn.Sequential):
     Args:
         n_channels: of the images.
         n_classes: outputs.
-        fused: whether all between two convolutions is one operation (`frn`): fewer passes over memory on a GPU, for
-            networks that are not mapped over by `vmap`.
+        fused: whether all between two convolutions is one operation (`frn`): fewer passes over
+            memory on a GPU, for networks that are not mapped over by `vmap`.
     """
 
     def __init__(self, *, n_channels: int = 3, n_classes: int = 10, fused: bool = False) -> None:

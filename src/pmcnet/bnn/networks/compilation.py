@@ -16,16 +16,18 @@ _MOST_VERSIONS = 64
 class Compiled:
     """A function of (theta, rows) that is compiled for shapes that keep coming.
 
-    Other shapes, float64, which is there for checks, and everything where compiling fails (no compiler, an operation it
-    does not know), run as written. `reason` says why it failed.
+    Other shapes, float64, which is there for checks, and everything where compiling fails (no
+    compiler, an operation it does not know), run as written. `reason` says why it failed.
 
     Args:
         function: maps parameters (P, D) and rows to outputs.
-        alone: whether it is of one network at a time: its kernels are then launched as one graph, and images may be
-            stored with channels last, which does not suit networks side by side.
+        alone: whether it is of one network at a time: its kernels are then launched as one graph,
+            and images may be stored with channels last, which does not suit networks side by side.
     """
 
-    def __init__(self, function: Callable[[Tensor, Tensor], Tensor], *, alone: bool = False) -> None:
+    def __init__(
+        self, function: Callable[[Tensor, Tensor], Tensor], *, alone: bool = False
+    ) -> None:
         self._function = function
         self._options: dict[str, str | int | bool | Callable[..., Any]] = {
             "triton.cudagraphs": alone,
@@ -53,7 +55,13 @@ class Compiled:
     def _for(self, theta: Tensor, rows: Tensor) -> Callable[[Tensor, Tensor], Tensor] | None:
         if self.reason is not None or rows.dtype == torch.float64:
             return None
-        key = (len(theta), rows.shape, rows.dtype, rows.device, torch.is_grad_enabled() and theta.requires_grad)
+        key = (
+            len(theta),
+            rows.shape,
+            rows.dtype,
+            rows.device,
+            torch.is_grad_enabled() and theta.requires_grad,
+        )
         if key not in self._made:
             self._seen[key] += 1
             if self._seen[key] <= _SEEN_BEFORE or len(self._made) == _MOST_SHAPES:

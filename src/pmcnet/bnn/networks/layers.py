@@ -17,20 +17,24 @@ def refuse_random_layers(module: nn.Module) -> None:
     random = [name or "the module" for name, layer in module.named_modules() if _is_random(layer)]
     if random:
         raise InputError(
-            f"{', '.join(random)} draws random numbers, so the likelihood would not be a function of the parameters. "
+            f"{', '.join(random)} draws random numbers, so the likelihood would not be a function "
+            "of the parameters. "
             'Remove it, or pass random_layers="freeze" to leave it out.'
         )
 
 
 def _is_random(layer: nn.Module) -> bool:
-    dropout = isinstance(layer, _DropoutNd | nn.RReLU | nn.FractionalMaxPool2d | nn.FractionalMaxPool3d)
+    dropout = isinstance(
+        layer, _DropoutNd | nn.RReLU | nn.FractionalMaxPool2d | nn.FractionalMaxPool3d
+    )
     return dropout or (isinstance(layer, nn.RNNBase | nn.MultiheadAttention) and layer.dropout > 0)
 
 
 class RowNorm(nn.Module):
     """Batch normalisation by the statistics of the first rows it is given, of all of them when n_rows is 0.
 
-    Nothing is stored, so the output is a function of parameters and rows alone, and its gradient is complete.
+    Nothing is stored, so the output is a function of parameters and rows alone, and its gradient is
+    complete.
     """
 
     def __init__(self, layer: "_BatchNorm | RowNorm", n_rows: int) -> None:
@@ -46,10 +50,14 @@ class RowNorm(nn.Module):
             return F.batch_norm(x, None, None, self.weight, self.bias, training=True, eps=self.eps)
         first = x[: self.n_rows]
         axes = [axis for axis in range(x.ndim) if axis != 1]
-        variance, mean = torch.var_mean(first if first.dtype == torch.float64 else first.float(), axes, correction=0)
+        variance, mean = torch.var_mean(
+            first if first.dtype == torch.float64 else first.float(), axes, correction=0
+        )
         scale = self.weight * (variance + self.eps).rsqrt()
         shape = (-1, *(1 for _ in range(x.ndim - 2)))
-        return torch.addcmul((self.bias - mean * scale).reshape(shape), x, scale.reshape(shape)).to(x.dtype)
+        return torch.addcmul((self.bias - mean * scale).reshape(shape), x, scale.reshape(shape)).to(
+            x.dtype
+        )
 
 
 def with_row_norm(module: nn.Module, n_rows: int) -> nn.Module:
@@ -65,7 +73,8 @@ def with_row_norm(module: nn.Module, n_rows: int) -> nn.Module:
 def with_channels_last(module: nn.Module) -> nn.Module:
     """A copy for images with channels last, where gradients of convolutions' outputs are stored so too.
 
-    Compiled code stores them as it likes, and each would be copied before the convolution's own gradient.
+    Compiled code stores them as it likes, and each would be copied before the convolution's own
+    gradient.
     """
     copied = copy.deepcopy(module)
     for layer in copied.modules():
@@ -105,7 +114,11 @@ def n_numbers(module: nn.Module, example: Tensor) -> int:
     def count(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> None:
         seen.append(output.numel() * getattr(layer, "n_stored", 1))
 
-    single = [layer for layer in module.modules() if getattr(layer, "n_stored", not list(layer.children()))]
+    single = [
+        layer
+        for layer in module.modules()
+        if getattr(layer, "n_stored", not list(layer.children()))
+    ]
     hooks = [layer.register_forward_hook(count) for layer in single]
     try:
         with torch.no_grad():

@@ -1,8 +1,8 @@
 """Networks as functions of a flat parameter vector: P networks on N inputs in one call.
 
-`MLP` is written for populations: all networks share the input, so their first layers are one matrix product. Any other
-`nn.Module` is a `ModuleNetwork`. Both order parameters as `nn.Module.named_parameters` does, so an MLP and its module
-read the same vector.
+`MLP` is written for populations: all networks share the input, so their first layers are one matrix
+product. Any other `nn.Module` is a `ModuleNetwork`. Both order parameters as
+`nn.Module.named_parameters` does, so an MLP and its module read the same vector.
 """
 
 import math
@@ -62,7 +62,9 @@ class Layout(tuple[Parameter, ...]):
         parameters, start = [], 0
         for name, shape in shapes:
             stop = start + math.prod(shape)
-            parameters.append(Parameter(name, tuple(shape), start, stop, max(1, math.prod(shape[1:]))))
+            parameters.append(
+                Parameter(name, tuple(shape), start, stop, max(1, math.prod(shape[1:])))
+            )
             start = stop
         return cls(parameters)
 
@@ -129,9 +131,14 @@ class MLP:
 
     def __post_init__(self) -> None:
         if len(self.sizes) < 2 or min(self.sizes) < 1:
-            raise InputError(f"sizes must hold at least an input and an output size, all positive; got {self.sizes}.")
+            raise InputError(
+                "sizes must hold at least an input and an output size, all positive; got "
+                f"{self.sizes}."
+            )
         if self.activation not in ACTIVATIONS:
-            raise InputError(f"activation must be one of {', '.join(ACTIVATIONS)}; got {self.activation!r}.")
+            raise InputError(
+                f"activation must be one of {', '.join(ACTIVATIONS)}; got {self.activation!r}."
+            )
 
     @cached_property
     def layout(self) -> Layout:
@@ -186,9 +193,13 @@ class MLP:
                 result[:, weight.start : weight.stop] = (g @ after[layer - 1].mT).flatten(1)
                 result[:, bias.start : bias.stop] = g.sum(-1)
                 w = theta[:, weight.start : weight.stop].reshape(-1, *weight.shape)
-                g = _through(self.activation, before[layer - 1], after[layer - 1], w.mT @ g)  # (P, H, N)
+                g = _through(
+                    self.activation, before[layer - 1], after[layer - 1], w.mT @ g
+                )  # (P, H, N)
             weight, bias = layers[0]
-            result[:, weight.start : weight.stop] = (g.reshape(-1, len(x)) @ x).reshape(len(theta), -1)
+            result[:, weight.start : weight.stop] = (g.reshape(-1, len(x)) @ x).reshape(
+                len(theta), -1
+            )
             result[:, bias.start : bias.stop] = g.sum(-1)
             return result
 
@@ -200,7 +211,9 @@ class MLP:
             raise InputError(f"x must be (n_rows, {self.sizes[0]}); got {tuple(x.shape)}.")
         parameters = list(self.layout.unflatten(theta).values())
         weight, bias = parameters[0], parameters[1]  # (P, H, d), (P, H)
-        first = torch.addmm(bias.reshape(-1, 1), weight.reshape(-1, weight.shape[-1]), x.mT)  # (P * H, N)
+        first = torch.addmm(
+            bias.reshape(-1, 1), weight.reshape(-1, weight.shape[-1]), x.mT
+        )  # (P * H, N)
         before, after = [first.reshape(len(theta), -1, len(x))], []
         for weight, bias in zip(parameters[2::2], parameters[3::2], strict=True):
             after.append(ACTIVATIONS[self.activation][0](before[-1]))

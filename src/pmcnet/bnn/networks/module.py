@@ -9,36 +9,48 @@ from torch.func import functional_call, vmap
 from torch.nn.modules.conv import _ConvNd
 
 from pmcnet.bnn.networks.compilation import Compiled
-from pmcnet.bnn.networks.layers import n_numbers, refuse_random_layers, with_channels_last, with_row_norm
+from pmcnet.bnn.networks.layers import (
+    n_numbers,
+    refuse_random_layers,
+    with_channels_last,
+    with_row_norm,
+)
 from pmcnet.bnn.networks.mlp import Layout, Pull
 from pmcnet.bnn.networks.precision import PRECISIONS, Precision, arithmetic
 from pmcnet.errors import InputError
 
 BatchNorm = Literal["stored", "batch", "reference"]
 
-# From so many intermediate numbers per input on, one network fills the device and mapping over several only costs.
+# From so many intermediate numbers per input on, one network fills the device and mapping over
+# several only costs.
 _LARGE = 100_000
 
 
 class ModuleNetwork:
     """A module in evaluation mode, its parameters given as flat vectors.
 
-    Small networks are mapped over the population in one call; large ones (from about 100 000 intermediate numbers per
-    input, such as ResNet-20), and on a CPU all with convolutions, run one after another.
+    Small networks are mapped over the population in one call; large ones (from about 100 000
+    intermediate numbers per input, such as ResNet-20), and on a CPU all with convolutions, run one
+    after another.
 
-    Batch normalisation makes a network's output depend on statistics, and they must belong to the parameters:
-    "stored" uses the module's own for all networks; "batch" those of the rows given, as in training; "reference" those
-    of a fixed set of rows, recomputed for every parameter vector by sending these rows along, so that the output
-    is a function of parameters and input alone and its gradient is complete. Networks are trained with "batch".
+    Batch normalisation makes a network's output depend on statistics, and they must belong to the
+    parameters: "stored" uses the module's own for all networks; "batch" those of the rows given, as
+    in training; "reference" those of a fixed set of rows, recomputed for every parameter vector by
+    sending these rows along, so that the output is a function of parameters and input alone and its
+    gradient is complete. Networks are trained with "batch".
 
     Args:
         module: maps (N, ...) to (N, C).
         batch_norm: "stored", "batch" or "reference".
         reference: the rows (R, ...) of "reference".
-        random_layers: "refuse" modules with dropout and other randomness, or "freeze" them in evaluation mode.
-        example: inputs (1, ...) from which intermediate numbers are counted; without it memory is planned for far more.
-        numbers_per_input: intermediate numbers of one network on one input, instead of counting them.
-        compiled: compile for shapes that come again, where there is a compiler, and search for fast convolutions.
+        random_layers: "refuse" modules with dropout and other randomness, or "freeze" them in
+            evaluation mode.
+        example: inputs (1, ...) from which intermediate numbers are counted; without it memory is
+            planned for far more.
+        numbers_per_input: intermediate numbers of one network on one input, instead of counting
+            them.
+        compiled: compile for shapes that come again, where there is a compiler, and search for fast
+            convolutions.
         precision: "float32", "tf32" or "bf16": see `arithmetic`.
     """
 
@@ -55,9 +67,13 @@ class ModuleNetwork:
         precision: Precision = "float32",
     ) -> None:
         if precision not in PRECISIONS:
-            raise InputError(f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}.")
+            raise InputError(
+                f"precision must be one of {', '.join(PRECISIONS)}; got {precision!r}."
+            )
         if (batch_norm == "reference") != (reference is not None):
-            raise InputError('batch_norm="reference" and rows for reference= go together; give both or neither.')
+            raise InputError(
+                'batch_norm="reference" and rows for reference= go together; give both or neither.'
+            )
         if random_layers == "refuse":
             refuse_random_layers(module)
         self._given = (module, random_layers, compiled, precision)
@@ -66,11 +82,15 @@ class ModuleNetwork:
         self._batch_norm, self._reference, self._precision = batch_norm, reference, precision
         self._layout = Layout.of([(name, tuple(p.shape)) for name, p in module.named_parameters()])
         if not self._layout:
-            raise InputError(f"{type(module).__name__} has no parameters, so there is nothing to infer.")
+            raise InputError(
+                f"{type(module).__name__} has no parameters, so there is nothing to infer."
+            )
         if numbers_per_input is None and example is not None:
             numbers_per_input = 2 * n_numbers(self.module, example)  # and as many gradients
         self._numbers_per_input = numbers_per_input or 4 * self._layout.dim
-        self.n_together = 1 if numbers_per_input is not None and numbers_per_input >= _LARGE else None
+        self.n_together = (
+            1 if numbers_per_input is not None and numbers_per_input >= _LARGE else None
+        )
         if self.n_together == 1:
             self.module = with_channels_last(self.module)
         self._run = self._one if self.n_together == 1 else self._mapped
@@ -114,11 +134,17 @@ class ModuleNetwork:
         if self._precision == "float32":
             return self
         if self._full is None:
-            self._full = self._changed(batch_norm=self._batch_norm, reference=self._reference, precision="float32")
+            self._full = self._changed(
+                batch_norm=self._batch_norm, reference=self._reference, precision="float32"
+            )
         return self._full
 
     def _changed(
-        self, *, batch_norm: BatchNorm, reference: Tensor | None = None, precision: Precision | None = None
+        self,
+        *,
+        batch_norm: BatchNorm,
+        reference: Tensor | None = None,
+        precision: Precision | None = None,
     ) -> Self:
         module, random_layers, compiled, before = self._given
         return type(self)(
@@ -136,7 +162,8 @@ class ModuleNetwork:
         outputs = torch.cat([self._outputs(piece, x) for piece in self._pieces(theta)])
         if outputs.ndim != 3:
             raise InputError(
-                f"the module must map (n_rows, ...) to (n_rows, n_outputs); for {len(x)} rows it gave "
+                f"the module must map (n_rows, ...) to (n_rows, n_outputs); for {len(x)} rows it "
+                "gave "
                 f"{tuple(outputs.shape[1:])}."
             )
         return outputs
@@ -144,14 +171,20 @@ class ModuleNetwork:
     def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
         """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D)."""
         if len(theta) > (self.n_together or len(theta)):
-            outputs, pulls = zip(*(self.differentiable(piece, x) for piece in self._pieces(theta)), strict=True)
-            return torch.cat(outputs), lambda g: torch.cat([p(part[None]) for p, part in zip(pulls, g, strict=True)])
+            outputs, pulls = zip(
+                *(self.differentiable(piece, x) for piece in self._pieces(theta)), strict=True
+            )
+            return torch.cat(outputs), lambda g: torch.cat(
+                [p(part[None]) for p, part in zip(pulls, g, strict=True)]
+            )
         theta = theta.detach().requires_grad_()
         with torch.enable_grad():
             output = self._outputs(theta, x)
 
         def pull(gradient: Tensor) -> Tensor:
-            precision: Precision = "float32" if self._precision == "float32" else "tf32"  # as recorded, if bf16
+            precision: Precision = (
+                "float32" if self._precision == "float32" else "tf32"
+            )  # as recorded, if bf16
             with arithmetic(precision, x.device, search=self.compiled is not None):
                 (found,) = torch.autograd.grad(output, theta, gradient.to(output.dtype))
             return found.clone() if self._overwritten else found
@@ -179,14 +212,20 @@ class ModuleNetwork:
 
     def _mapped(self, theta: Tensor, x: Tensor) -> Tensor:
         parameters = self._parts(theta)
-        if self._convolves and x.device.type == "cpu":  # convolutions in groups are half as fast there
-            each = ({name: tensor[i] for name, tensor in parameters.items()} for i in range(len(theta)))
+        if (
+            self._convolves and x.device.type == "cpu"
+        ):  # convolutions in groups are half as fast there
+            each = (
+                {name: tensor[i] for name, tensor in parameters.items()} for i in range(len(theta))
+            )
             return torch.stack([self._called(one, x) for one in each])
         outputs: Tensor = vmap(lambda p: self._called(p, x))(parameters)
         return outputs
 
     def _one(self, theta: Tensor, x: Tensor) -> Tensor:
-        return self._called({name: tensor[0] for name, tensor in self._parts(theta).items()}, x)[None]
+        return self._called({name: tensor[0] for name, tensor in self._parts(theta).items()}, x)[
+            None
+        ]
 
     def _parts(self, theta: Tensor) -> dict[str, Tensor]:
         tensors = _Parts.apply(theta, tuple(p.shape for p in self._layout))  # type: ignore[no-untyped-call]
@@ -194,7 +233,10 @@ class ModuleNetwork:
 
     def _called(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:
         like = next(iter(parameters.values()))
-        buffers = {name: b.to(like) if b.is_floating_point() else b for name, b in self.module.named_buffers()}
+        buffers = {
+            name: b.to(like) if b.is_floating_point() else b
+            for name, b in self.module.named_buffers()
+        }
         output: Tensor = functional_call(self.module, {**parameters, **buffers}, (x,))
         return output
 
@@ -208,7 +250,9 @@ class _Parts(torch.autograd.Function):
     @staticmethod
     def forward(theta: Tensor, shapes: tuple[tuple[int, ...], ...]) -> tuple[Tensor, ...]:
         parts = torch.split(theta, [math.prod(shape) for shape in shapes], dim=1)
-        return tuple(part.reshape(len(theta), *shape) for part, shape in zip(parts, shapes, strict=True))
+        return tuple(
+            part.reshape(len(theta), *shape) for part, shape in zip(parts, shapes, strict=True)
+        )
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Any], output: tuple[Tensor, ...]) -> None:

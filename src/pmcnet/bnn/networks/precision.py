@@ -11,17 +11,20 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")
 
 
 @contextmanager
-def arithmetic(precision: Precision, device: torch.device, *, search: bool = False) -> Iterator[None]:
+def arithmetic(
+    precision: Precision, device: torch.device, *, search: bool = False
+) -> Iterator[None]:
     """Products in this precision while the block runs; what was set before is set again after it.
 
-    "float32" and "tf32" differ on GPUs alone: tf32 rounds factors to 10 bits and adds up in float32. "bf16" rounds
-    factors and results to 8 bits, on every device; float64 is not rounded by either.
+    "float32" and "tf32" differ on GPUs alone: tf32 rounds factors to 10 bits and adds up in
+    float32. "bf16" rounds factors and results to 8 bits, on every device; float64 is not rounded by
+    either.
 
     Args:
         precision: the arithmetic.
         device: where the products are made.
-        search: try the ways in which convolutions of a new shape can be made on a GPU and keep the fastest. Another
-            process may keep another one, whose last bits differ.
+        search: try the ways in which convolutions of a new shape can be made on a GPU and keep the
+            fastest. Another process may keep another one, whose last bits differ.
     """
     rounded = torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16")
     if device.type == "cuda":

@@ -10,10 +10,11 @@ _CHANNELS = 64  # from so many on a convolution is fast as it is
 class WideConv2d(nn.Conv2d):
     """A 3 x 3 convolution with padding and steps of 1 that in bfloat16 on a GPU takes neighbouring pixels as one.
 
-    Where channels lie last in memory, q neighbours in a row of an image, each with C channels, are one pixel with q C
-    channels, and nothing has to be moved. The kernel then is one of q times as many channels that sees three such
-    pixels, in which the 3 x 3 kernel is repeated and all else is 0: q times the products, by a kernel of the library
-    that is more than q times as fast where C is 16 or 32.
+    Where channels lie last in memory, q neighbours in a row of an image, each with C channels, are
+    one pixel with q C channels, and nothing has to be moved. The kernel then is one of q times as
+    many channels that sees three such pixels, in which the 3 x 3 kernel is repeated and all else is
+    0: q times the products, by a kernel of the library that is more than q times as fast where C is
+    16 or 32.
     """
 
     def __init__(self, n_in: int, n_out: int, *, bias: bool = True) -> None:
@@ -51,9 +52,15 @@ def wide(x: Tensor, weight: Tensor, n_joined: int) -> Tensor:
     """The convolution of images (N, C, H, W) with a kernel (O, C, 3, 3), `n_joined` pixels of a row as one."""
     (n_rows, n_in, height, width), n_out, q = x.shape, len(weight), n_joined
     block, source, sink = (torch.arange(n, device=x.device) for n in (3, q, q))
-    column = q * (block[:, None] - 1) + source + 1  # (3, q), where a pixel of three blocks is, seen from the middle one
-    chosen = column[:, None, :] - sink[:, None] == block[:, None, None, None]  # (3, 3, q, q): of 3 x 3, block, to, from
-    repeated = (weight[..., None, None, None] * chosen.to(weight.dtype)).sum(3)  # (O, C, 3, 3, q, q)
+    column = (
+        q * (block[:, None] - 1) + source + 1
+    )  # (3, q), where a pixel of three blocks is, seen from the middle one
+    chosen = (
+        column[:, None, :] - sink[:, None] == block[:, None, None, None]
+    )  # (3, 3, q, q): of 3 x 3, block, to, from
+    repeated = (weight[..., None, None, None] * chosen.to(weight.dtype)).sum(
+        3
+    )  # (O, C, 3, 3, q, q)
     kernel = repeated.permute(4, 0, 5, 1, 2, 3).reshape(q * n_out, q * n_in, 3, 3)
     rows = x.permute(0, 2, 3, 1).reshape(n_rows, height, width // q, q * n_in).permute(0, 3, 1, 2)
     out = F.conv2d(rows, kernel, padding=1)

@@ -1,6 +1,7 @@
 """Priors on the flat parameter vector: independent coordinates, exact log-densities, sampling.
 
-METHOD: i.i.d. N(0, sigma^2) on every weight and bias. Normalising constants are kept, since evidences are compared.
+METHOD: i.i.d. N(0, sigma^2) on every weight and bias. Normalising constants are kept, since
+evidences are compared.
 """
 
 import math
@@ -47,7 +48,9 @@ class Prior(Protocol):
         """The gradient of `log_prob` (..., D) -> (..., D)."""
         ...
 
-    def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
+    def sample(
+        self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor
+    ) -> Tensor:
         """`n_draws` vectors from each stream: (len(sources), n_draws, D)."""
         ...
 
@@ -58,7 +61,11 @@ def _total(terms: Tensor) -> Tensor:
 
 
 def _log_normal(theta: Tensor, sigma: Tensor | float, log_det: float) -> Tensor:
-    return -0.5 * _total((theta / sigma).square()) - log_det - 0.5 * theta.shape[-1] * math.log(2 * math.pi)
+    return (
+        -0.5 * _total((theta / sigma).square())
+        - log_det
+        - 0.5 * theta.shape[-1] * math.log(2 * math.pi)
+    )
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,9 @@ class GaussianPrior(_Scaled):
         """-theta / sigma^2."""
         return -(theta / self.sigma) / self.sigma
 
-    def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
+    def sample(
+        self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor
+    ) -> Tensor:
         """sigma z."""
         return standard_normal(sources, (n_draws, layout.dim), like).mul_(self.sigma)
 
@@ -106,7 +115,9 @@ class LayerGaussianPrior(_Scaled):
 
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """Sum of the coordinates' normal log-densities."""
-        log_det = sum((p.stop - p.start) * math.log(self.sigma / math.sqrt(p.fan_in)) for p in layout)
+        log_det = sum(
+            (p.stop - p.start) * math.log(self.sigma / math.sqrt(p.fan_in)) for p in layout
+        )
         return _log_normal(theta, self.scales(layout, theta), log_det)
 
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
@@ -114,7 +125,9 @@ class LayerGaussianPrior(_Scaled):
         scales = self.scales(layout, theta)
         return -(theta / scales) / scales
 
-    def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
+    def sample(
+        self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor
+    ) -> Tensor:
         """scale z."""
         return standard_normal(sources, (n_draws, layout.dim), like).mul_(self.scales(layout, like))
 
@@ -126,7 +139,10 @@ class LayerGaussianPrior(_Scaled):
 @lru_cache(maxsize=64)
 def _layer_scales(sigma: float, layout: Layout, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Kept, since it is asked for at every evaluation and would be copied to the device each time."""
-    parts = [torch.full((p.stop - p.start,), sigma / math.sqrt(p.fan_in), dtype=torch.float64) for p in layout]
+    parts = [
+        torch.full((p.stop - p.start,), sigma / math.sqrt(p.fan_in), dtype=torch.float64)
+        for p in layout
+    ]
     return torch.cat(parts).to(device, dtype)
 
 
@@ -147,10 +163,14 @@ class LaplacePrior(_Scaled):
         """-sign(theta) / b."""
         return -theta.sign() / self.scale
 
-    def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
+    def sample(
+        self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor
+    ) -> Tensor:
         """By inversion: -b sign(v) log(1 - 2 |v|), v uniform on [-1/2, 1/2)."""
         centred = uniform(sources, n_draws * layout.dim, like) - 0.5
-        draws = -self.scale * centred.sign() * torch.log1p(-2 * centred.abs().clamp(max=0.5 - 2**-54))
+        draws = (
+            -self.scale * centred.sign() * torch.log1p(-2 * centred.abs().clamp(max=0.5 - 2**-54))
+        )
         return draws.reshape(len(sources), n_draws, layout.dim).to(like.dtype)
 
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
@@ -162,8 +182,8 @@ class LaplacePrior(_Scaled):
 class ScaleMixturePrior(_Scaled):
     """share N(0, wide^2) + (1 - share) N(0, narrow^2) on every weight and bias (Blundell et al., 2015).
 
-    Most weights near zero, some far from it. Given by its own standard deviation, as the other priors are:
-    sigma^2 = share wide^2 + (1 - share) narrow^2. Another sigma scales both components.
+    Most weights near zero, some far from it. Given by its own standard deviation, as the other
+    priors are: sigma^2 = share wide^2 + (1 - share) narrow^2. Another sigma scales both components.
 
     Args:
         sigma: the standard deviation of the mixture.
@@ -177,9 +197,14 @@ class ScaleMixturePrior(_Scaled):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.share < 1:
-            raise InputError(f"share must lie strictly between 0 and 1; got {self.share}. Use GaussianPrior for one.")
+            raise InputError(
+                f"share must lie strictly between 0 and 1; got {self.share}. Use GaussianPrior for "
+                "one."
+            )
         if not 0 < self.ratio <= 1:
-            raise InputError(f"ratio, of the narrow scale to the wide one, must lie in (0, 1]; got {self.ratio}.")
+            raise InputError(
+                f"ratio, of the narrow scale to the wide one, must lie in (0, 1]; got {self.ratio}."
+            )
 
     @classmethod
     def of(cls, wide: float, narrow: float, share: float = 0.5) -> Self:
@@ -202,8 +227,8 @@ class ScaleMixturePrior(_Scaled):
     def log_prob(self, theta: Tensor, layout: Layout) -> Tensor:
         """sum_i log[share N(theta_i; 0, wide^2) + (1 - share) N(theta_i; 0, narrow^2)].
 
-        As log share + log N(wide) - log P(wide | theta_i), which is the logarithm of a sum of exponentials from the
-        odds of the two and stays finite where the narrow density underflows.
+        As log share + log N(wide) - log P(wide | theta_i), which is the logarithm of a sum of
+        exponentials from the odds of the two and stays finite where the narrow density underflows.
         """
         wide = _log_normal(theta, self.wide, theta.shape[-1] * math.log(self.wide / self.share))
         return wide - _total(F.logsigmoid(self._log_odds(theta)))
@@ -211,13 +236,19 @@ class ScaleMixturePrior(_Scaled):
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta / wide^2 - P(narrow | theta) (1 - ratio^2) theta / narrow^2."""
         share = (-self._log_odds(theta)).sigmoid()  # 0 where theta / narrow^2 may overflow
-        return -(theta / self.wide) / self.wide - share * (theta / self.narrow) * ((1 - self.ratio**2) / self.narrow)
+        return -(theta / self.wide) / self.wide - share * (theta / self.narrow) * (
+            (1 - self.ratio**2) / self.narrow
+        )
 
-    def sample(self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor) -> Tensor:
+    def sample(
+        self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor
+    ) -> Tensor:
         """wide z with probability share, else narrow z."""
         is_wide = (uniform(sources, n_draws * layout.dim, like) < self.share).to(like.dtype)
         scales = is_wide.mul_(self.wide - self.narrow).add_(self.narrow)
-        return standard_normal(sources, (n_draws, layout.dim), like).mul_(scales.reshape(-1, n_draws, layout.dim))
+        return standard_normal(sources, (n_draws, layout.dim), like).mul_(
+            scales.reshape(-1, n_draws, layout.dim)
+        )
 
     def scale_slope(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta . score - D, as for every density whose coordinates are in units of sigma."""

@@ -1,6 +1,7 @@
 """Tables by name: `load("glass")`.
 
-Two are CSV files shipped in the package, four come with scikit-learn, two are read from the data folder.
+Two are CSV files shipped in the package, four come with scikit-learn, two are read from the data
+folder.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +32,11 @@ _GLASS_TYPES = MappingProxyType(
 
 def _read_csv(name: str) -> tuple[tuple[str, ...], Features]:
     """Column names and values (N, columns) of one file of the package."""
-    with resources.files("pmcnet.data").joinpath("files", f"{name}.csv").open(encoding="utf-8") as lines:
+    with (
+        resources.files("pmcnet.data")
+        .joinpath("files", f"{name}.csv")
+        .open(encoding="utf-8") as lines
+    ):
         header = tuple(lines.readline().strip().split(","))
         return header, np.loadtxt(lines, delimiter=",", dtype=np.float64)
 
@@ -68,7 +73,9 @@ def _from_sklearn(name: str, task: Task, source: str, **options: bool) -> Table:
 
     bunch = getattr(datasets, f"load_{name}")(**options)
     classified = task == "classification"
-    y: Labels = np.array(bunch.target, np.int64) if classified else np.array(bunch.target, np.float64)
+    y: Labels = (
+        np.array(bunch.target, np.int64) if classified else np.array(bunch.target, np.float64)
+    )
     return Table(
         name=name,
         x=np.array(bunch.data, dtype=np.float64),  # (N, d)
@@ -90,12 +97,15 @@ def _breast_cancer() -> Table:
 
 
 def _digits() -> Table:
-    source = f"Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, test rows. {_UCI}."
+    source = (
+        f"Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, test rows. {_UCI}."
+    )
     return _from_sklearn("digits", "classification", source)
 
 
 def _diabetes() -> Table:
-    # scikit-learn's default is scaled over all rows, which would show the test rows to the training rows
+    # scikit-learn's default is scaled over all rows, which would show the test rows to the training
+    # rows
     source = "Efron, Hastie, Johnstone and Tibshirani (2004), Least Angle Regression, Annals of Statistics 32, 407-499."
     return _from_sklearn("diabetes", "regression", source, scaled=False)
 
@@ -122,8 +132,8 @@ def load(name: str, folder: str | Path | None = None, *, verify: bool = True) ->
 
     Args:
         name: One of `names()`.
-        folder: The data folder, where tables that do not come with the package are looked for; by default that of
-            PMCNET_DATA, else the user's cache folder.
+        folder: The data folder, where tables that do not come with the package are looked for; by
+            default that of PMCNET_DATA, else the user's cache folder.
         verify: Whether to compare official files of that folder with their published sums.
     """
     check_no_images(name)
@@ -131,5 +141,8 @@ def load(name: str, folder: str | Path | None = None, *, verify: bool = True) ->
         return load_folder_table(name, folder, verify)
     if name not in _LOADERS:
         known = ", ".join(names())
-        raise InputError(f"no dataset is named {name!r}. Use one of {known}, or build a Table from your own arrays.")
+        raise InputError(
+            f"no dataset is named {name!r}. Use one of {known}, or build a Table from your own "
+            "arrays."
+        )
     return _LOADERS[name]()

@@ -1,7 +1,7 @@
 """CIFAR-10: the binary version, packed or not, or mosaics of 100 x 100 images with their labels.
 
-A record of a binary file is a label and the red, green and blue planes of a 32 x 32 image, 3073 bytes in all.
-The version that needs unpickling is not read.
+A record of a binary file is a label and the red, green and blue planes of a 32 x 32 image, 3073
+bytes in all. The version that needs unpickling is not read.
 """
 
 import tarfile
@@ -69,19 +69,27 @@ def read_mosaics(paths: Sequence[Path], verify: bool) -> Parts:
     y = np.concatenate(read_npz(labels, wanted))  # (60000,)
     x = np.concatenate([_tiles(path) for path in mosaics])  # (60000, 3, 32, 32)
     n_train = len(x) - _N_IMAGES
-    return Parts(x[:n_train], y[:n_train].astype(np.int64), x[n_train:], y[n_train:].astype(np.int64))
+    return Parts(
+        x[:n_train], y[:n_train].astype(np.int64), x[n_train:], y[n_train:].astype(np.int64)
+    )
 
 
 FORMS = (
     Form((("cifar10/cifar-10-binary.tar.gz", "cifar-10-binary.tar.gz"),), read_archive),
     Form(
         tuple(
-            (f"cifar10/cifar-10-batches-bin/{name}.bin", f"cifar-10-batches-bin/{name}.bin", f"cifar10/{name}.bin")
+            (
+                f"cifar10/cifar-10-batches-bin/{name}.bin",
+                f"cifar-10-batches-bin/{name}.bin",
+                f"cifar10/{name}.bin",
+            )
             for name in _BATCHES
         ),
         read_batches,
     ),
-    Form((*((f"cifar10/{name}.webp",) for name in _BATCHES), ("cifar10/labels.npz",)), read_mosaics),
+    Form(
+        (*((f"cifar10/{name}.webp",) for name in _BATCHES), ("cifar10/labels.npz",)), read_mosaics
+    ),
 )
 
 
@@ -97,7 +105,8 @@ def _content(path: Path) -> bytes:
 def _check_size(n_bytes: int, what: str) -> None:
     if n_bytes % _RECORD or not 1 <= n_bytes // _RECORD <= _N_IMAGES:
         raise InputError(
-            f"{what} has {n_bytes} bytes; 1 to {_N_IMAGES} records of {_RECORD} bytes are possible. "
+            f"{what} has {n_bytes} bytes; 1 to {_N_IMAGES} records of {_RECORD} bytes are "
+            "possible. "
             "Replace it by the binary version of CIFAR-10."
         )
 
@@ -125,9 +134,13 @@ def _tiles(path: Path) -> NDArray[np.uint8]:
         try:
             image = Image.open(path, formats=["WEBP"])
         except Image.DecompressionBombError as error:
-            raise InputError(f"{path} is a far larger image than a mosaic, which is 3200 x 3200.") from error
+            raise InputError(
+                f"{path} is a far larger image than a mosaic, which is 3200 x 3200."
+            ) from error
     with reading(path), image:
         if image.size != (_SIDE * 32, _SIDE * 32):  # known before the pixels are
-            raise InputError(f"{path} is {image.size[0]} x {image.size[1]} pixels; a mosaic is 3200 x 3200.")
+            raise InputError(
+                f"{path} is {image.size[0]} x {image.size[1]} pixels; a mosaic is 3200 x 3200."
+            )
         mosaic = np.asarray(image.convert("RGB")).reshape(_SIDE, 32, _SIDE, 32, 3)
     return mosaic.transpose(0, 2, 4, 1, 3).reshape(-1, 3, 32, 32)  # (10000, 3, 32, 32)

@@ -42,7 +42,8 @@ DOWNLOADS: Mapping[str, tuple[Download, ...]] = MappingProxyType(
     {
         "mnist": _four(
             "mnist",
-            "https://ossci-datasets.s3.amazonaws.com/mnist",  # the authors' own page no longer serves them
+            # the authors' own page no longer serves them
+            "https://ossci-datasets.s3.amazonaws.com/mnist",
             (
                 "f68b3c2dcbeaaa9fbdd348bbdeb94873",
                 "d53e105ee54ea40749a09fcbcd1e9432",
@@ -50,7 +51,13 @@ DOWNLOADS: Mapping[str, tuple[Download, ...]] = MappingProxyType(
                 "ec29112dd5afa0611ce80d1b7f02629c",
             ),
         ),
-        "mnist-c": (Download("mnist_c.zip", "https://zenodo.org/record/3239543/files/mnist_c.zip", mnist_c.ARCHIVE),),
+        "mnist-c": (
+            Download(
+                "mnist_c.zip",
+                "https://zenodo.org/record/3239543/files/mnist_c.zip",
+                mnist_c.ARCHIVE,
+            ),
+        ),
         "fashion-mnist": _four(
             "fashion-mnist",
             "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion",
@@ -76,14 +83,22 @@ DOWNLOADS: Mapping[str, tuple[Download, ...]] = MappingProxyType(
             Download(
                 "protein/protein.zip",
                 f"{_UCI}/265/physicochemical+properties+of+protein+tertiary+structure.zip",
-                Published("protein", "ee6536c8cc415dc50d66bd247af7c9bc95c187ab8a4ea0f1f546b127206c1100", "sha256"),
+                Published(
+                    "protein",
+                    "ee6536c8cc415dc50d66bd247af7c9bc95c187ab8a4ea0f1f546b127206c1100",
+                    "sha256",
+                ),
             ),
         ),
         "naval": (
             Download(
                 "naval/naval.zip",
                 f"{_UCI}/316/condition+based+maintenance+of+naval+propulsion+plants.zip",
-                Published("naval", "91a3815da80b5ab7e2d5b82ac82f1c2cbf89182c7a65bcdf240db1e014423cb9", "sha256"),
+                Published(
+                    "naval",
+                    "91a3815da80b5ab7e2d5b82ac82f1c2cbf89182c7a65bcdf240db1e014423cb9",
+                    "sha256",
+                ),
             ),
         ),
     }
@@ -94,16 +109,21 @@ def silent(line: str) -> None:
     """Say nothing."""
 
 
-def fetch(name: str, folder: str | Path | None = None, say: Callable[[str], None] = silent) -> tuple[Path, ...]:
+def fetch(
+    name: str, folder: str | Path | None = None, say: Callable[[str], None] = silent
+) -> tuple[Path, ...]:
     """Fetch the official files of a dataset and return where they are; those already there are kept.
 
     Args:
         name: One of `DOWNLOADS`.
-        folder: The data folder, made if need be; by default that of PMCNET_DATA, else the user's cache folder.
+        folder: The data folder, made if need be; by default that of PMCNET_DATA, else the user's
+            cache folder.
         say: Told what is being done, a line at a time.
     """
     if name not in DOWNLOADS:
-        raise InputError(f"{name!r} is nothing to fetch. These are fetched: {', '.join(DOWNLOADS)}.")
+        raise InputError(
+            f"{name!r} is nothing to fetch. These are fetched: {', '.join(DOWNLOADS)}."
+        )
     return tuple(_fetched(item, data_folder(folder), say) for item in DOWNLOADS[name])
 
 
@@ -120,13 +140,16 @@ def _fetched(item: Download, folder: Path, say: Callable[[str], None]) -> Path:
             found = item.published.of(_written(_answer(item.url), file.write))
         if found != item.published.digest:
             raise InputError(
-                f"what {item.url} gave is not the published file: its {item.published.algorithm} is {found} instead of "
-                f"{item.published.digest}. Nothing was kept; try again later, or put the file at {path} yourself."
+                f"what {item.url} gave is not the published file: its {item.published.algorithm} "
+                f"is {found} instead of "
+                f"{item.published.digest}. Nothing was kept; try again later, or put the file at "
+                f"{path} yourself."
             )
         os.replace(partial, path)
     except (OSError, HTTPException) as error:
         raise InputError(
-            f"{item.url} could not be fetched: {error}. Try again later, or put the file at {path} yourself."
+            f"{item.url} could not be fetched: {error}. Try again later, or put the file at {path} "
+            "yourself."
         ) from error
     finally:
         with suppress(OSError):
@@ -150,5 +173,8 @@ def _answer(url: str) -> Iterator[bytes]:
         while piece := answer.read(_BLOCK):
             n_bytes += len(piece)
             if n_bytes > _MOST_BYTES:
-                raise InputError(f"{url} gives more than {_MOST_BYTES} bytes. Nothing was kept; look at it yourself.")
+                raise InputError(
+                    f"{url} gives more than {_MOST_BYTES} bytes. Nothing was kept; look at it "
+                    "yourself."
+                )
             yield piece

@@ -1,7 +1,7 @@
 """The data folder, and the forms in which a dataset may lie in it.
 
-The folder is the one given, else that of the environment variable PMCNET_DATA, else $XDG_CACHE_HOME/pmcnet, else
-~/.cache/pmcnet. Nothing is ever fetched into it unasked.
+The folder is the one given, else that of the environment variable PMCNET_DATA, else
+$XDG_CACHE_HOME/pmcnet, else ~/.cache/pmcnet. Nothing is ever fetched into it unasked.
 """
 
 import os
@@ -19,13 +19,18 @@ VARIABLE = "PMCNET_DATA"
 class Form(NamedTuple, Generic[Read]):
     """One way in which a dataset may be stored: the files it takes and what reads them."""
 
-    needs: tuple[tuple[str, ...], ...]  # for each file its possible places below the data folder, best first
-    read: Callable[[Sequence[Path], bool], Read]  # from the files, in that order, and whether to verify their sums
+    needs: tuple[
+        tuple[str, ...], ...
+    ]  # for each file its possible places below the data folder, best first
+    read: Callable[
+        [Sequence[Path], bool], Read
+    ]  # from the files, in that order, and whether to verify their sums
 
     def found(self, folder: Path) -> list[Path | None]:
         """The place of each file, None for those that are missing."""
         return [
-            next((folder / place for place in places if os.path.isfile(folder / place)), None) for places in self.needs
+            next((folder / place for place in places if os.path.isfile(folder / place)), None)
+            for places in self.needs
         ]
 
 
@@ -36,10 +41,14 @@ def data_folder(folder: str | Path | None = None) -> Path:
         folder: Taken if given.
     """
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    default = Path(cache) if os.path.isabs(cache) else Path("~/.cache")  # a relative one is to be ignored
+    default = (
+        Path(cache) if os.path.isabs(cache) else Path("~/.cache")
+    )  # a relative one is to be ignored
     chosen = Path(folder or os.environ.get(VARIABLE) or default / "pmcnet").expanduser().absolute()
     if chosen.exists() and not chosen.is_dir():
-        raise InputError(f"the data folder {chosen} is a file. Give a folder, as argument or in {VARIABLE}.")
+        raise InputError(
+            f"the data folder {chosen} is a file. Give a folder, as argument or in {VARIABLE}."
+        )
     return chosen
 
 
@@ -58,6 +67,7 @@ def read_first(name: str, forms: Sequence[Form[Read]], folder: Path, verify: boo
     places = zip(nearest.needs, nearest.found(folder), strict=True)
     missing = ", ".join(needed[0] for needed, path in places if path is None)
     raise InputError(
-        f"{name} is not at hand: the data folder {folder} has no {missing}. Put the official file there, fetch it with "
+        f"{name} is not at hand: the data folder {folder} has no {missing}. Put the official file "
+        "there, fetch it with "
         f"`pmcnet datasets --fetch {name}`, or name another folder in {VARIABLE}."
     )

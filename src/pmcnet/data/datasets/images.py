@@ -1,6 +1,7 @@
 """Sets of images by name, read from the data folder: `load_images("mnist")`.
 
-Each has an official training and test set; `image_split` takes a validation set out of the training set.
+Each has an official training and test set; `image_split` takes a validation set out of the training
+set.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,7 +61,9 @@ def _read_mnist_npz(paths: Sequence[Path], verify: bool) -> Parts:
     images = {f"x_{part}": Wanted((n, 28, 28), BYTES) for part, n in sizes}
     labels = {f"y_{part}": Wanted((n,), WHOLE) for part, n in sizes}
     x_train, x_test, y_train, y_test = read_npz(paths[0], images | labels)
-    return Parts(x_train[:, None], y_train.astype(np.int64), x_test[:, None], y_test.astype(np.int64))
+    return Parts(
+        x_train[:, None], y_train.astype(np.int64), x_test[:, None], y_test.astype(np.int64)
+    )
 
 
 _DIGITS = tuple("0123456789")
@@ -146,16 +149,20 @@ def load_images(name: str, folder: str | Path | None = None, *, verify: bool = T
     Args:
         name: One of `image_names()`.
         folder: The data folder; by default that of PMCNET_DATA, else the user's cache folder.
-        verify: Whether to compare official files with their published sums; without, smaller files of the same form
-            are read too.
+        verify: Whether to compare official files with their published sums; without, smaller files
+            of the same form are read too.
     """
     if name not in IMAGE_SETS:
-        raise InputError(f"no set of images is named {name!r}. Use one of {', '.join(image_names())}.")
+        raise InputError(
+            f"no set of images is named {name!r}. Use one of {', '.join(image_names())}."
+        )
     known = IMAGE_SETS[name]
     parts = read_first(name, known.forms, data_folder(folder), verify)
     parts.check(name, len(known.classes))
     source = f"{known.source} {parts.remark}".rstrip()
-    return Images(name, parts.x_train, parts.y_train, parts.x_test, parts.y_test, known.classes, source)
+    return Images(
+        name, parts.x_train, parts.y_train, parts.x_test, parts.y_test, known.classes, source
+    )
 
 
 def images_at_hand(name: str, folder: str | Path | None = None) -> bool:
@@ -166,8 +173,8 @@ def images_at_hand(name: str, folder: str | Path | None = None) -> bool:
 def image_split(images: Images, n_validation: int, seed: int) -> ImageSplit:
     """Take validation images out of the training set; the official test set stays as it is.
 
-    With p = RandomState(seed).permutation(n_train), validation takes the first n_validation images of p and training
-    the rest, each in the order of p: the rule of `split`.
+    With p = RandomState(seed).permutation(n_train), validation takes the first n_validation images
+    of p and training the rest, each in the order of p: the rule of `split`.
 
     Args:
         images: As `load_images` gives them.
@@ -175,11 +182,18 @@ def image_split(images: Images, n_validation: int, seed: int) -> ImageSplit:
         seed: Of the permutation, below 2**32.
     """
     n_images = len(images.x_train)
-    if isinstance(n_validation, bool) or not isinstance(n_validation, int | np.integer) or n_validation < 0:
-        raise InputError(f"n_validation must be a whole number of images, 0 or more; got {n_validation!r}.")
+    if (
+        isinstance(n_validation, bool)
+        or not isinstance(n_validation, int | np.integer)
+        or n_validation < 0
+    ):
+        raise InputError(
+            f"n_validation must be a whole number of images, 0 or more; got {n_validation!r}."
+        )
     if n_validation >= n_images:
         raise InputError(
-            f"{images.name} has {n_images} training images; n_validation={n_validation} leaves none for training. "
+            f"{images.name} has {n_images} training images; n_validation={n_validation} leaves "
+            "none for training. "
             f"It must be at most {n_images - 1}."
         )
     if check_seed(seed) >= 1 << 32:

@@ -1,8 +1,9 @@
 """MNIST-C, corruption "rotate": MNIST with each digit turned by 0.4 radians to one side or the other.
 
-Mu and Gilmer (2019), MNIST-C: A Robustness Benchmark for Computer Vision. Read from the published files, or made from
-MNIST by their recipe: rotation about the centre (13.5, 13.5), linear interpolation, zeros outside, rounding to bytes.
-The published files do not say in which direction an image was turned, so a set that is made has directions of its own.
+Mu and Gilmer (2019), MNIST-C: A Robustness Benchmark for Computer Vision. Read from the published
+files, or made from MNIST by their recipe: rotation about the centre (13.5, 13.5), linear
+interpolation, zeros outside, rounding to bytes. The published files do not say in which direction
+an image was turned, so a set that is made has directions of its own.
 """
 
 from collections.abc import Callable, Sequence
@@ -42,9 +43,15 @@ def rotate(images: Pixels, signs: NDArray[np.integer[Any]]) -> Pixels:
         signs: 1 or -1 for each image (N,); 1 turns it anticlockwise as one looks at it.
     """
     if images.dtype != np.uint8 or images.shape[1:] not in ((_SIDE, _SIDE), (1, _SIDE, _SIDE)):
-        raise InputError(f"images must be bytes (N, 28, 28) or (N, 1, 28, 28); got {images.dtype} {images.shape}.")
+        raise InputError(
+            f"images must be bytes (N, 28, 28) or (N, 1, 28, 28); got {images.dtype} "
+            f"{images.shape}."
+        )
     if signs.shape != images.shape[:1] or not np.isin(signs, (-1, 1)).all():
-        raise InputError(f"signs must be {len(images)} times 1 or -1, one for each image; got shape {signs.shape}.")
+        raise InputError(
+            f"signs must be {len(images)} times 1 or -1, one for each image; got shape "
+            f"{signs.shape}."
+        )
     flat = images.reshape(len(images), _SIDE**2)  # (N, 784)
     turned = np.empty_like(flat)
     for sign in (-1, 1):
@@ -97,7 +104,9 @@ def _maker(form: Form[Parts]) -> Callable[[Sequence[Path], bool], Parts]:
     def made(paths: Sequence[Path], verify: bool) -> Parts:
         mnist = form.read(paths, verify)
         train, test = random_signs(len(mnist.x_train), len(mnist.x_test))
-        return mnist._replace(x_train=rotate(mnist.x_train, train), x_test=rotate(mnist.x_test, test), remark=_MADE)
+        return mnist._replace(
+            x_train=rotate(mnist.x_train, train), x_test=rotate(mnist.x_test, test), remark=_MADE
+        )
 
     return made
 

@@ -22,13 +22,18 @@ class Parts(NamedTuple):
 
     def check(self, name: str, n_classes: int) -> None:
         """Refuse labels without an image, images without a label and classes that do not exist."""
-        for part, x, y in (("training", self.x_train, self.y_train), ("test", self.x_test, self.y_test)):
+        for part, x, y in (
+            ("training", self.x_train, self.y_train),
+            ("test", self.x_test, self.y_test),
+        ):
             if len(x) != len(y):
                 raise InputError(
-                    f"the {part} files of {name} hold {len(x)} images and {len(y)} labels. Replace them by a pair."
+                    f"the {part} files of {name} hold {len(x)} images and {len(y)} labels. Replace "
+                    "them by a pair."
                 )
             if y.min() < 0 or y.max() >= n_classes:
                 raise InputError(
-                    f"the {part} labels of {name} run from {y.min()} to {y.max()}; 0 to {n_classes - 1} are possible. "
+                    f"the {part} labels of {name} run from {y.min()} to {y.max()}; 0 to "
+                    f"{n_classes - 1} are possible. "
                     "Replace them by the official file."
                 )

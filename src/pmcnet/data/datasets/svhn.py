@@ -33,7 +33,12 @@ def read_grey(paths: Sequence[Path], verify: bool) -> Parts:
     return Parts(grey(x_train), y_train, grey(x_test), y_test)
 
 
-FORMS = (Form(tuple((f"svhn/{name}_32x32.mat", f"{name}_32x32.mat") for name in ("train", "test")), read_grey),)
+FORMS = (
+    Form(
+        tuple((f"svhn/{name}_32x32.mat", f"{name}_32x32.mat") for name in ("train", "test")),
+        read_grey,
+    ),
+)
 
 
 def crops(folder: str | Path | None = None) -> Pixels | None:
@@ -47,7 +52,10 @@ def crops(folder: str | Path | None = None) -> Pixels | None:
 
 
 def _read_some(paths: Sequence[Path], verify: bool) -> Pixels:
-    parts = read_npz(paths[0], {f"x_{part}_head": Wanted((_N_TEST, 32, 32, 3), BYTES) for part in ("train", "test")})
+    parts = read_npz(
+        paths[0],
+        {f"x_{part}_head": Wanted((_N_TEST, 32, 32, 3), BYTES) for part in ("train", "test")},
+    )
     return np.ascontiguousarray(np.concatenate(parts).transpose(0, 3, 1, 2))
 
 
@@ -86,7 +94,9 @@ def _read(path: Path, n_most: int, published: Published | None) -> tuple[Pixels,
     arrays = _parsed(io.loadmat, path, variable_names=("X", "y"))
     x, y = arrays["X"], arrays["y"].reshape(-1)  # (32, 32, 3, N), (N,)
     if x.dtype != np.uint8 or not np.isin(y, np.arange(1, 11)).all():
-        raise InputError(f"{path} must hold bytes X and labels y from 1 to 10. Replace it by the official file.")
+        raise InputError(
+            f"{path} must hold bytes X and labels y from 1 to 10. Replace it by the official file."
+        )
     return x.transpose(3, 2, 0, 1), y.astype(np.int64) % 10
 
 
@@ -98,16 +108,21 @@ def _parsed(parse: Callable[..., Any], path: Path, **options: Any) -> Any:
         raise
     except Exception as error:  # the parser fails on damaged files in many ways
         raise InputError(
-            f"{path} cannot be read as a MATLAB file of version 5 ({told(error)}). Replace it by the official file."
+            f"{path} cannot be read as a MATLAB file of version 5 ({told(error)}). Replace it by "
+            "the official file."
         ) from error
 
 
-def _check_announced(announced: dict[str, tuple[tuple[int, ...], str]], n_most: int, path: Path) -> None:
+def _check_announced(
+    announced: dict[str, tuple[tuple[int, ...], str]], n_most: int, path: Path
+) -> None:
     """Names, shapes and types, before the arrays are allocated."""
     if not {"X", "y"} <= announced.keys():
         raise InputError(f"{path} holds {', '.join(announced) or 'nothing'}; X and y are needed.")
     (shape, kind), (labels, label_kind) = announced["X"], announced["y"]
     if kind != "uint8" or label_kind not in ("uint8", "double", "int64"):
-        raise InputError(f"{path} holds X of {kind} and y of {label_kind}; bytes and numbers are needed.")
+        raise InputError(
+            f"{path} holds X of {kind} and y of {label_kind}; bytes and numbers are needed."
+        )
     check_shape(shape[-1:] + shape[:-1], (n_most, 32, 32, 3), f"X in {path}")
     check_shape(labels, (shape[-1], 1), f"y in {path}")

@@ -23,15 +23,38 @@ _MOST_BYTES = 1 << 23  # of text; the official files have less than half
 
 _PROTEIN_ROWS = 45_730
 _PROTEIN_COLUMNS = ("RMSD", *(f"F{i}" for i in range(1, 10)))
-_PROTEIN = Published("protein", "4277cfcb4e91a181746cbc654f001b57951c9e6a80f4f795fdb5c807e0848f40", "sha256")
+_PROTEIN = Published(
+    "protein", "4277cfcb4e91a181746cbc654f001b57951c9e6a80f4f795fdb5c807e0848f40", "sha256"
+)
 
 _NAVAL_ROWS = 11_934
 _NAVAL_COLUMNS = (
-    *("lp", "v", "GTT", "GTn", "GGn", "Ts", "Tp", "T48", "T1", "T2", "P48", "P1", "P2", "Pexh", "TIC", "mf"),
+    *(
+        "lp",
+        "v",
+        "GTT",
+        "GTn",
+        "GGn",
+        "Ts",
+        "Tp",
+        "T48",
+        "T1",
+        "T2",
+        "P48",
+        "P1",
+        "P2",
+        "Pexh",
+        "TIC",
+        "mf",
+    ),
     *("kMc", "kMt"),
 )
-_NAVAL_FEATURES = tuple(name for name in _NAVAL_COLUMNS[:-2] if name not in ("T1", "P1"))  # those two never vary
-_NAVAL = Published("naval", "de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6", "sha256")
+_NAVAL_FEATURES = tuple(
+    name for name in _NAVAL_COLUMNS[:-2] if name not in ("T1", "P1")
+)  # those two never vary
+_NAVAL = Published(
+    "naval", "de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6", "sha256"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +72,10 @@ def _read_protein(paths: Sequence[Path], verify: bool) -> Numbers:
     (path,) = paths
     header, _, rows = _text(path, "CASP.csv", _PROTEIN if verify else None).partition("\n")
     if tuple(name.strip(' "\r') for name in header.split(",")) != _PROTEIN_COLUMNS:
-        raise InputError(f"{path} must begin with the line {','.join(_PROTEIN_COLUMNS)}. Replace it by UCI's CASP.csv.")
+        raise InputError(
+            f"{path} must begin with the line {','.join(_PROTEIN_COLUMNS)}. Replace it by UCI's "
+            "CASP.csv."
+        )
     return np.roll(_numbers(rows, ",", (_PROTEIN_ROWS, len(_PROTEIN_COLUMNS)), path), -1, axis=1)
 
 
@@ -63,14 +89,18 @@ def _read_naval(paths: Sequence[Path], verify: bool) -> Numbers:
 
 def _read_protein_arrays(paths: Sequence[Path], verify: bool) -> Numbers:
     (path,) = paths
-    x, y = read_npz(path, {"X": Wanted((_PROTEIN_ROWS, 9), REAL), "y": Wanted((_PROTEIN_ROWS,), REAL)})
+    x, y = read_npz(
+        path, {"X": Wanted((_PROTEIN_ROWS, 9), REAL), "y": Wanted((_PROTEIN_ROWS,), REAL)}
+    )
     return np.column_stack([x, y]).astype(np.float64)
 
 
 def _read_naval_arrays(paths: Sequence[Path], verify: bool) -> Numbers:
     (path,) = paths
     x, y = read_npz(path, {"X": Wanted((_NAVAL_ROWS, 16), REAL), "y": Wanted((_NAVAL_ROWS,), REAL)})
-    return np.column_stack([x[:, [_NAVAL_COLUMNS.index(name) for name in _NAVAL_FEATURES]], y]).astype(np.float64)
+    return np.column_stack(
+        [x[:, [_NAVAL_COLUMNS.index(name) for name in _NAVAL_FEATURES]], y]
+    ).astype(np.float64)
 
 
 FOLDER_TABLES: Mapping[str, FolderTable] = MappingProxyType(
@@ -88,7 +118,8 @@ FOLDER_TABLES: Mapping[str, FolderTable] = MappingProxyType(
             n_rows=_NAVAL_ROWS,
             features=_NAVAL_FEATURES,
             source="Coraddu, Oneto, Ghio, Savio, Anguita and Figari (2014), Condition Based Maintenance of Naval "
-            f"Propulsion Plants. {_UCI}. Decay of the compressor; constant columns T1 and P1 left out.",
+            f"Propulsion Plants. {_UCI}. Decay of the compressor; constant columns T1 and P1 left "
+            "out.",
             forms=(
                 Form(
                     (("naval/data.txt", "naval/UCI CBM Dataset/data.txt", "naval/naval.zip"),),
@@ -112,7 +143,9 @@ def load_folder_table(name: str, folder: str | Path | None, verify: bool) -> Tab
     known = FOLDER_TABLES[name]
     values = read_first(name, known.forms, data_folder(folder), verify)  # (N, d + 1)
     if not np.isfinite(values).all():
-        raise InputError(f"the file of {name} holds values that are not finite. Replace it by the official file.")
+        raise InputError(
+            f"the file of {name} holds values that are not finite. Replace it by the official file."
+        )
     return Table(
         name=name,
         x=values[:, :-1].copy(),  # (N, d)
@@ -139,7 +172,10 @@ def _text(path: Path, member: str, published: Published | None) -> str:
             with path.open("rb") as plain:
                 content = plain.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
-            raise InputError(f"{path} has more than {_MOST_BYTES} bytes of text. Replace it by the official file.")
+            raise InputError(
+                f"{path} has more than {_MOST_BYTES} bytes of text. Replace it by the official "
+                "file."
+            )
         if published:
             published.check((content,), path)
         return content.decode("ascii")
@@ -150,6 +186,8 @@ def _numbers(text: str, delimiter: str | None, largest: tuple[int, int], path: P
     if not text.strip():
         raise InputError(f"{path} has no rows. Replace it by the official file.")
     with reading(path):
-        values = np.loadtxt(io.StringIO(text), delimiter=delimiter, comments=None, ndmin=2, max_rows=largest[0] + 1)
+        values = np.loadtxt(
+            io.StringIO(text), delimiter=delimiter, comments=None, ndmin=2, max_rows=largest[0] + 1
+        )
     check_shape(values.shape, largest, str(path))
     return values

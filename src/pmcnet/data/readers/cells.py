@@ -1,8 +1,8 @@
 """What a cell of a file says: a number, a text, or nothing.
 
-A column of numbers is one where every cell is a number or missing, or every cell a truth value (true 1, false 0) or
-missing. One word that is neither makes the whole column text: nothing is turned into a missing value because it could
-not be read.
+A column of numbers is one where every cell is a number or missing, or every cell a truth value
+(true 1, false 0) or missing. One word that is neither makes the whole column text: nothing is
+turned into a missing value because it could not be read.
 """
 
 import math
@@ -21,11 +21,16 @@ Kind = Literal["number", "text"]
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 
-# In a column of text a question mark may be a category of its own, so it is missing only among numbers.
+# In a column of text a question mark may be a category of its own, so it is missing only among
+# numbers.
 MISSING_NUMBER = (*MISSING, "?")
 
 _TRUTH: Mapping[str, float] = MappingProxyType(
-    {word: value for name, value in (("true", 1.0), ("false", 0.0)) for word in (name, name.upper(), name.capitalize())}
+    {
+        word: value
+        for name, value in (("true", 1.0), ("false", 0.0))
+        for word in (name, name.upper(), name.capitalize())
+    }
 )
 
 
@@ -36,7 +41,9 @@ def number(word: str) -> float | None:
         return math.nan
     if word in _TRUTH:
         return _TRUTH[word]
-    if "_" in word or not word.isascii():  # float() takes 1_000 and the digits of every script; files do not mean them
+    if (
+        "_" in word or not word.isascii()
+    ):  # float() takes 1_000 and the digits of every script; files do not mean them
         return None
     try:
         return float(word)
@@ -62,7 +69,8 @@ def to_numbers(column: "Series", *, where: str, first_row: int = 1) -> "Series":
         value = number(str(word))
         if value is None:
             raise InputError(
-                f"column {column.name!r} of {where} must hold numbers; row {first_row + row} (the header not counted) "
+                f"column {column.name!r} of {where} must hold numbers; row {first_row + row} (the "
+                "header not counted) "
                 f"holds {shown(word)}. Correct it, or leave the cell empty if the value is missing."
             )
         values[row] = value
@@ -117,7 +125,8 @@ def column_kinds(frame: "DataFrame") -> dict[str, Kind]:
     import pandas as pd
 
     return {
-        str(name): "number" if pd.api.types.is_numeric_dtype(dtype) else "text" for name, dtype in frame.dtypes.items()
+        str(name): "number" if pd.api.types.is_numeric_dtype(dtype) else "text"
+        for name, dtype in frame.dtypes.items()
     }
 
 
@@ -128,13 +137,20 @@ def check_asked(columns: Mapping[str, Kind], names: Iterable[str], where: str) -
         if kind not in get_args(Kind):
             raise InputError(f"a column is a 'number' or a 'text'; got {kind!r} for {name!r}.")
         if name not in names:
-            raise InputError(f"{where} has no column {name!r}; it has {listed(names)}. Add it, or correct its name.")
+            raise InputError(
+                f"{where} has no column {name!r}; it has {listed(names)}. Add it, or correct its "
+                "name."
+            )
 
 
-def converted(frame: "DataFrame", columns: Mapping[str, Kind], *, where: str, first_row: int = 1) -> "DataFrame":
+def converted(
+    frame: "DataFrame", columns: Mapping[str, Kind], *, where: str, first_row: int = 1
+) -> "DataFrame":
     """The frame with the asked columns as float64 or text, the others untouched."""
     changed = {
-        name: to_numbers(frame[name], where=where, first_row=first_row) if kind == "number" else to_text(frame[name])
+        name: to_numbers(frame[name], where=where, first_row=first_row)
+        if kind == "number"
+        else to_text(frame[name])
         for name, kind in columns.items()
     }
     return replaced(frame, changed)

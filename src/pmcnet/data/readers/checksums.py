@@ -29,7 +29,14 @@ _DAMAGE = (
         TypeError,
         ValueError,
     ),
-    *(lzma.LZMAError, struct.error, tarfile.TarError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+    *(
+        lzma.LZMAError,
+        struct.error,
+        tarfile.TarError,
+        tokenize.TokenError,
+        zipfile.BadZipFile,
+        zlib.error,
+    ),
 )
 
 
@@ -58,8 +65,10 @@ class Published(NamedTuple):
         found = self.of(content)
         if found != self.digest:
             raise InputError(
-                f"{path} is not the published file of {self.dataset}: its {self.algorithm} is {found} instead of "
-                f"{self.digest}. Remove it and run `pmcnet datasets --fetch {self.dataset}`, or read it with "
+                f"{path} is not the published file of {self.dataset}: its {self.algorithm} is "
+                f"{found} instead of "
+                f"{self.digest}. Remove it and run `pmcnet datasets --fetch {self.dataset}`, or "
+                "read it with "
                 "verify=False if it was changed on purpose."
             )
 
@@ -86,7 +95,9 @@ def reading(path: Path) -> Iterator[None]:
     except InputError:
         raise
     except PermissionError as error:
-        raise InputError(f"{path} may not be read by you. Ask its owner, or: chmod u+r '{path}'.") from error
+        raise InputError(
+            f"{path} may not be read by you. Ask its owner, or: chmod u+r '{path}'."
+        ) from error
     except _DAMAGE as error:
         raise InputError(
             f"{path} is damaged or of another kind: {told(error)}. Replace it by the official file."
@@ -107,7 +118,9 @@ def exactly(file: Readable, n_bytes: int, path: Path) -> bytes:
 def check_end(file: Readable, path: Path) -> None:
     """Refuse a file that goes on."""
     if file.read(1):
-        raise InputError(f"{path} goes on after the data it announced. Replace it by the official file.")
+        raise InputError(
+            f"{path} goes on after the data it announced. Replace it by the official file."
+        )
 
 
 def check_shape(found: tuple[int, ...], largest: tuple[int, ...], what: str) -> None:
@@ -121,6 +134,7 @@ def check_shape(found: tuple[int, ...], largest: tuple[int, ...], what: str) -> 
     if len(found) != len(largest) or found[1:] != largest[1:] or not 1 <= found[0] <= largest[0]:
         each = " x ".join(map(str, largest[1:])) or "1"
         raise InputError(
-            f"{what} announces the shape {found}; 1 to {largest[0]} entries of {each} are possible. "
+            f"{what} announces the shape {found}; 1 to {largest[0]} entries of {each} are "
+            "possible. "
             "Replace it by the official file."
         )

@@ -1,8 +1,9 @@
 """Tables in CSV and TSV files. The first line names the columns; a row that is too short ends in missing values.
 
-The header is read here and the rows by pandas, which would rename a repeated column, take the first of too many fields
-for an index and, in version 2, drop the last of them at the start of a chunk. So pandas is told of one column more than
-there are, and a row that has something to put there is refused; one empty field too many is forgiven.
+The header is read here and the rows by pandas, which would rename a repeated column, take the first
+of too many fields for an index and, in version 2, drop the last of them at the start of a chunk. So
+pandas is told of one column more than there are, and a row that has something to put there is
+refused; one empty field too many is forgiven.
 """
 
 import csv
@@ -12,7 +13,16 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from pmcnet.data.csv_injection import QUOTE, unguarded
-from pmcnet.data.readers.cells import MISSING, MISSING_NUMBER, Kind, check_asked, listed, replaced, settled, to_numbers
+from pmcnet.data.readers.cells import (
+    MISSING,
+    MISSING_NUMBER,
+    Kind,
+    check_asked,
+    listed,
+    replaced,
+    settled,
+    to_numbers,
+)
 from pmcnet.data.readers.paths import Place, check_names, check_some_rows
 from pmcnet.data.readers.text_encoding import check_unpacked, open_text
 from pmcnet.errors import InputError
@@ -32,33 +42,46 @@ def read_delimited(place: Place) -> "DataFrame":
     names = check_header(place)
     check_unpacked(place)
     with _rows(place) as text, _explained(place):
-        frame = pd.read_csv(text, na_values=list(MISSING), dtype={_SURPLUS: str}, **_options(place, names))
+        frame = pd.read_csv(
+            text, na_values=list(MISSING), dtype={_SURPLUS: str}, **_options(place, names)
+        )
         frame = _without_surplus(frame, place)
     others = [name for name in names if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
     return replaced(frame, {name: _unguarded(settled(frame[name])) for name in others})
 
 
-def delimited_chunks(place: Place, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
+def delimited_chunks(
+    place: Place, columns: Mapping[str, Kind], n_rows: int
+) -> Iterator["DataFrame"]:
     """The table in pieces; columns that were not asked for are text, letter by letter as in the file."""
     names = check_header(place)
     check_asked(columns, names, str(place.path))
     return _chunks(place, names, columns, n_rows)
 
 
-def _chunks(place: Place, names: tuple[str, ...], columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
+def _chunks(
+    place: Place, names: tuple[str, ...], columns: Mapping[str, Kind], n_rows: int
+) -> Iterator["DataFrame"]:
     import pandas as pd
 
     numbers = [name for name in names if columns.get(name) == "number"]
-    missing = {name: list(MISSING_NUMBER if kind == "number" else MISSING) for name, kind in columns.items()}
+    missing = {
+        name: list(MISSING_NUMBER if kind == "number" else MISSING)
+        for name, kind in columns.items()
+    }
     as_text = {name: str for name in (*names, _SURPLUS) if name not in numbers}
     options = _options(place, names)
     with _rows(place) as text, _explained(place):
-        for chunk in pd.read_csv(text, na_values=missing, dtype=as_text, chunksize=n_rows, **options):
+        for chunk in pd.read_csv(
+            text, na_values=missing, dtype=as_text, chunksize=n_rows, **options
+        ):
             chunk = _without_surplus(chunk, place)
             first_row = chunk.index[0] + 1
             where = str(place.path)
             texts = {name: _unguarded(chunk[name]) for name in names if columns.get(name) == "text"}
-            found = {name: to_numbers(chunk[name], where=where, first_row=first_row) for name in numbers}
+            found = {
+                name: to_numbers(chunk[name], where=where, first_row=first_row) for name in numbers
+            }
             yield replaced(chunk, found | texts)
 
 
@@ -121,13 +144,20 @@ def _records(text: IO[str], place: Place) -> Iterator[list[str]]:
 def _header(records: Iterator[list[str]], place: Place) -> tuple[str, ...]:
     record = next(records, None)
     if record is None:
-        raise InputError(f"{place.path} is empty (blank lines only). A table needs a header line and at least one row.")
+        raise InputError(
+            f"{place.path} is empty (blank lines only). A table needs a header line and at least "
+            "one row."
+        )
     names = tuple(unguarded(name.strip()) for name in record)
-    found = next((other for other in _DELIMITERS if other != place.delimiter and other in names[0]), None)
+    found = next(
+        (other for other in _DELIMITERS if other != place.delimiter and other in names[0]), None
+    )
     if len(names) == 1 and found is not None and place.delimiter is not None:
         raise InputError(
-            f"{place.path} has a single column named {listed(names)}: its fields must be separated by "
-            f"{_DELIMITERS[place.delimiter]}, and look separated by {_DELIMITERS[found]}. {_remedy(found)}"
+            f"{place.path} has a single column named {listed(names)}: its fields must be separated "
+            "by "
+            f"{_DELIMITERS[place.delimiter]}, and look separated by {_DELIMITERS[found]}. "
+            f"{_remedy(found)}"
         )
     return names
 
@@ -150,7 +180,8 @@ def _without_surplus(frame: "DataFrame", place: Place) -> "DataFrame":
 
 def _too_many_fields(place: Place, row: int) -> InputError:
     return InputError(
-        f"row {row} of {place.path} (the header not counted) has more fields than the header has names. "
+        f"row {row} of {place.path} (the header not counted) has more fields than the header has "
+        "names. "
         "Put quotes around text that holds the delimiter, or name every column in the header."
     )
 
@@ -168,7 +199,10 @@ def _explained(place: Place) -> Iterator[None]:
         if quote := re.search(r"EOF inside string starting at row (\d+)", str(error)):
             row = int(quote.group(1)) + 1
             raise InputError(
-                f"a quote opened in row {row} of {place.path} (the header not counted) is never closed. "
+                f"a quote opened in row {row} of {place.path} (the header not counted) is never "
+                "closed. "
                 'Close it, or double a quote that is part of the text ("").'
             ) from error
-        raise InputError(f"{place.path} cannot be read as a table: {error}. Check how it was written.") from error
+        raise InputError(
+            f"{place.path} cannot be read as a table: {error}. Check how it was written."
+        ) from error

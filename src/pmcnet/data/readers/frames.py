@@ -4,8 +4,9 @@ frame = data.read_frame("rows.csv")                        # types found by look
 kinds = data.column_kinds(frame)                           # {"age": "number", "city": "text"}
 for chunk in data.frame_chunks("more.csv", columns=kinds)  # the same types, whatever a chunk holds
 
-Text is UTF-8, the first line names the columns. Missing: an empty field, NA, N/A, n/a, NaN, nan, null, NULL and None;
-`?` too in a column where everything else is a number, while among text it is a value like others. `inf` is a number.
+Text is UTF-8, the first line names the columns. Missing: an empty field, NA, N/A, n/a, NaN, nan,
+null, NULL and None; `?` too in a column where everything else is a number, while among text it is a
+value like others. `inf` is a number.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,11 +29,13 @@ if TYPE_CHECKING:
 def read_frame(source: str | Path) -> "DataFrame":
     """The table of that name or path.
 
-    A column is numbers or truth values if all of it is, else text. Truth values with gaps become 1, 0 and NaN.
+    A column is numbers or truth values if all of it is, else text. Truth values with gaps become 1,
+    0 and NaN.
 
     Args:
-        source: One of `names()`, or the path of a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file. A name of `names()` is
-            the built-in dataset even where a file is called the same: a file is read only by a path with a suffix.
+        source: One of `names()`, or the path of a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file. A
+            name of `names()` is the built-in dataset even where a file is called the same: a file
+            is read only by a path with a suffix.
     """
     if is_built_in(source):
         return built_in_frame(str(source))
@@ -45,13 +48,15 @@ def frame_chunks(
 ) -> Iterator["DataFrame"]:
     """The table in pieces, in order and in bounded memory; rows are numbered through.
 
-    Path, header and first row are checked at once, later rows as they come. Columns that are not in `columns` come
-    along unchanged: from CSV as text, letter by letter (007 stays 007, NA stays NA), else as they are stored.
+    Path, header and first row are checked at once, later rows as they come. Columns that are not in
+    `columns` come along unchanged: from CSV as text, letter by letter (007 stays 007, NA stays NA),
+    else as they are stored.
 
     Args:
         source: As for `read_frame`.
         n_rows: Rows of a piece, at most.
-        columns: "number" for columns to come as float64, "text" for text, with missing values recognised in both.
+        columns: "number" for columns to come as float64, "text" for text, with missing values
+            recognised in both.
     """
     if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 1:
         raise InputError(f"n_rows must be a whole number of rows, at least 1; got {n_rows!r}.")

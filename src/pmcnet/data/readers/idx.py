@@ -34,12 +34,16 @@ def idx_form(name: str, md5: Sequence[str]) -> Form[Parts]:
     def read(paths: Sequence[Path], verify: bool) -> Parts:
         known = [Published(name, digest) if verify else None for digest in md5]
         x_train, y_train, x_test, y_test = map(read_idx, paths, _FILES.values(), known)
-        return Parts(x_train[:, None], y_train.astype(np.int64), x_test[:, None], y_test.astype(np.int64))
+        return Parts(
+            x_train[:, None], y_train.astype(np.int64), x_test[:, None], y_test.astype(np.int64)
+        )
 
     return Form(tuple((f"{name}/{file}.gz", f"{name}/{file}") for file in _FILES), read)
 
 
-def read_idx(path: Path, shape: tuple[int, ...], published: Published | None = None) -> NDArray[np.uint8]:
+def read_idx(
+    path: Path, shape: tuple[int, ...], published: Published | None = None
+) -> NDArray[np.uint8]:
     """The array of a file of unsigned bytes.
 
     Args:
@@ -52,7 +56,8 @@ def read_idx(path: Path, shape: tuple[int, ...], published: Published | None = N
         magic, *sizes = struct.unpack(f">{1 + len(shape)}I", header)
         if magic != _UNSIGNED_BYTES + len(shape):
             raise InputError(
-                f"{path} begins with the number {magic}; IDX files of {len(shape)}-dimensional bytes begin with "
+                f"{path} begins with the number {magic}; IDX files of {len(shape)}-dimensional "
+                "bytes begin with "
                 f"{_UNSIGNED_BYTES + len(shape)}. Replace it by the official file."
             )
         check_shape(tuple(sizes), shape, str(path))

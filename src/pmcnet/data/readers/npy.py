@@ -47,21 +47,30 @@ def read_npz(path: Path, wanted: Mapping[str, Wanted], suffix: str = ".npy") -> 
     with reading(path), zipfile.ZipFile(path) as archive:
         for name, one in wanted.items():
             if name + suffix not in archive.namelist():
-                raise InputError(f"{path} has no array {name!r}. Replace it by a file that has {', '.join(wanted)}.")
+                raise InputError(
+                    f"{path} has no array {name!r}. Replace it by a file that has "
+                    f"{', '.join(wanted)}."
+                )
             with archive.open(name + suffix) as file:
                 arrays.append(_array(file, one, f"{name!r} in {path}", path))
     return arrays
 
 
 def _array(file: IO[bytes], wanted: Wanted, what: str, path: Path) -> NDArray[Any]:
-    begin = io.BytesIO(file.read(_MOST_HEADER))  # a header that announces gigabytes finds no more than this
+    begin = io.BytesIO(
+        file.read(_MOST_HEADER)
+    )  # a header that announces gigabytes finds no more than this
     version = npy_format.read_magic(begin)
     if version not in _HEADERS:
-        raise InputError(f"{what} is of version {version} of the npy format; 1.0 and 2.0 are known. Save it again.")
+        raise InputError(
+            f"{what} is of version {version} of the npy format; 1.0 and 2.0 are known. Save it "
+            "again."
+        )
     shape, by_columns, dtype = _HEADERS[version](begin)
     if dtype.name not in wanted.types:
         raise InputError(
-            f"{what} holds values of type {dtype}; {' or '.join(wanted.types)} is possible. Save it again."
+            f"{what} holds values of type {dtype}; {' or '.join(wanted.types)} is possible. Save "
+            "it again."
         )
     check_shape(shape, wanted.shape, what)
     n_bytes, first = math.prod(shape) * dtype.itemsize, begin.read()

@@ -64,7 +64,14 @@ def _opened(path: Path) -> Iterator[Any]:
             yield file
     except InputError:
         raise
-    except (pa.ArrowException, OSError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise InputError(
             f"{path} is not whole as a Parquet file ({told(error, 200)}). Copy or write it again."
         ) from error
@@ -79,9 +86,14 @@ def _columns(file: Any, path: Path) -> list[str]:
     check_names(names, path)
     check_some_rows(file.metadata.num_rows if names else 0, path)
     for field in schema:
-        if pa.types.is_nested(field.type) or pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+        if (
+            pa.types.is_nested(field.type)
+            or pa.types.is_binary(field.type)
+            or pa.types.is_large_binary(field.type)
+        ):
             raise InputError(
-                f"column {field.name!r} of {path} holds {field.type}; a cell must be a number, a text, a truth "
+                f"column {field.name!r} of {path} holds {field.type}; a cell must be a number, a "
+                "text, a truth "
                 "value or a date. Spread it over columns of its own, or drop it."
             )
     return list(names)
@@ -91,7 +103,8 @@ def _check_size(n_cells: int, path: Path) -> None:
     """Refuse a few bytes that stand for gigabytes of the same value."""
     if n_cells > max(_SMALL, _MOST_RATIO * path.stat().st_size):
         raise InputError(
-            f"{path} unpacks to {n_cells} cells, more than {_MOST_RATIO} for each of its bytes, as a trap would. If it "
+            f"{path} unpacks to {n_cells} cells, more than {_MOST_RATIO} for each of its bytes, as "
+            "a trap would. If it "
             "is none, save it as CSV."
         )
 

@@ -1,6 +1,7 @@
 """The characters of a text file: UTF-8, checked as they pass, with errors that say where.
 
-A byte order mark at the start is dropped. Line ends stay as they are, since a quoted field may hold some.
+A byte order mark at the start is dropped. Line ends stay as they are, since a quoted field may hold
+some.
 """
 
 import codecs
@@ -40,7 +41,10 @@ _SIGNATURES: Mapping[bytes, str] = MappingProxyType(
 @contextmanager
 def open_text(place: Place) -> Iterator[IO[str]]:
     """The text of a file, from its start."""
-    with _bytes(place) as checked, io.TextIOWrapper(checked, encoding="utf-8-sig", newline="") as text:
+    with (
+        _bytes(place) as checked,
+        io.TextIOWrapper(checked, encoding="utf-8-sig", newline="") as text,
+    ):
         yield text
 
 
@@ -82,7 +86,8 @@ class _Checked(io.RawIOBase):
         self._n_bytes += len(block)
         if self._most is not None and self._n_bytes > self._most:
             raise InputError(
-                f"{self._path} unpacks to more than {_MOST_RATIO} times its size, as a trap would. If it is none, "
+                f"{self._path} unpacks to more than {_MOST_RATIO} times its size, as a trap would. "
+                "If it is none, "
                 "unpack it with gunzip and give the file."
             )
         self._n_lines += block.count(b"\n")
@@ -94,7 +99,8 @@ class _Checked(io.RawIOBase):
             return self._raw.read(size)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InputError(
-                f"{self._path} is not whole as a gzip file ({error}). Copy or download it again; if it is plain text, "
+                f"{self._path} is not whole as a gzip file ({error}). Copy or download it again; "
+                "if it is plain text, "
                 "drop .gz from its name."
             ) from error
 
@@ -104,10 +110,13 @@ class _Checked(io.RawIOBase):
         nul = block.find(b"\0")
         if nul >= 0:
             raise InputError(
-                f"{self._path} holds a NUL byte at {self._position(block, nul)}, so it is damaged or not a text file. "
+                f"{self._path} holds a NUL byte at {self._position(block, nul)}, so it is damaged "
+                "or not a text file. "
                 "Save it again as UTF-8 text."
             )
-        pending = self._decoder.getstate()[0]  # the beginning of a character that the last block cut
+        pending = self._decoder.getstate()[
+            0
+        ]  # the beginning of a character that the last block cut
         if block and block.isascii() and not pending:
             return
         try:
@@ -117,9 +126,12 @@ class _Checked(io.RawIOBase):
             packed = self._path.suffix.lower() == ".gz"
             suffix = Path(self._path.stem).suffix if packed else self._path.suffix
             convert = "iconv -f LATIN1 -t UTF-8"
-            command = f"gzip -dc '{self._path}' | {convert}" if packed else f"{convert} '{self._path}'"
+            command = (
+                f"gzip -dc '{self._path}' | {convert}" if packed else f"{convert} '{self._path}'"
+            )
             raise InputError(
-                f"{self._path} is not UTF-8 at {where}. If it is Latin-1 (Excel in Western Europe), convert it: "
+                f"{self._path} is not UTF-8 at {where}. If it is Latin-1 (Excel in Western "
+                "Europe), convert it: "
                 f"{command} > converted{suffix}"
             ) from error
 

@@ -1,7 +1,7 @@
 """log pi of a `BayesianTarget` as a function of JAX, for samplers that are written in it.
 
-The same density as `BayesianTarget.log_density`, constants included, in double precision. JAX is imported when a
-function is called, so that nothing here needs it before.
+The same density as `BayesianTarget.log_density`, constants included, in double precision. JAX is
+imported when a function is called, so that nothing here needs it before.
 """
 
 import math
@@ -37,7 +37,10 @@ def log_density(target: BayesianTarget) -> Callable[[Array], Array]:
 
     network = target.network
     if not isinstance(network, MLP):
-        raise InputError(f"nuts needs a network of hidden layers; got {type(network).__name__}. Use hidden layers.")
+        raise InputError(
+            f"nuts needs a network of hidden layers; got {type(network).__name__}. Use hidden "
+            "layers."
+        )
     x, y = (jnp.asarray(rows.double().cpu().numpy()) for rows in (target.x, target.y))
     weight = None if target.weight is None else jnp.asarray(target.weight.double().cpu().numpy())
     log_prob, log_prior = _log_prob(target), _log_prior(target)
@@ -45,7 +48,9 @@ def log_density(target: BayesianTarget) -> Callable[[Array], Array]:
     def density(theta: Array) -> Array:
         own, extra = theta[: target.n_parameters], theta[target.n_parameters :]
         each = log_prob(outputs(own, x, network), y, extra)  # (N,)
-        return target.share * log_prior(own, extra) + (each if weight is None else weight * each).sum()
+        return (
+            target.share * log_prior(own, extra) + (each if weight is None else weight * each).sum()
+        )
 
     return density
 
@@ -55,11 +60,19 @@ def outputs(theta: Array, x: Array, network: MLP) -> Array:
     import jax
     import jax.numpy as jnp
 
-    activation = {"tanh": jnp.tanh, "relu": jax.nn.relu, "sigmoid": jax.nn.sigmoid, "silu": jax.nn.silu}
+    activation = {
+        "tanh": jnp.tanh,
+        "relu": jax.nn.relu,
+        "sigmoid": jax.nn.sigmoid,
+        "silu": jax.nn.silu,
+    }
     layers = zip(network.layout[::2], network.layout[1::2], strict=True)
     for layer, (weight, bias) in enumerate(layers):
         x = activation[network.activation](x) if layer else x
-        x = x @ theta[weight.start : weight.stop].reshape(weight.shape).T + theta[bias.start : bias.stop]
+        x = (
+            x @ theta[weight.start : weight.stop].reshape(weight.shape).T
+            + theta[bias.start : bias.stop]
+        )
     return x
 
 
@@ -72,14 +85,17 @@ def _log_prob(target: BayesianTarget) -> Callable[[Array, Array, Array], Array]:
     if isinstance(likelihood, Bernoulli):
         return lambda z, y, extra: jax.nn.log_sigmoid((2 * y - 1) * z[:, 0])
     if isinstance(likelihood, Categorical):
-        return lambda z, y, extra: jnp.take_along_axis(jax.nn.log_softmax(z), y[:, None].astype(int), -1)[:, 0]
+        return lambda z, y, extra: jnp.take_along_axis(
+            jax.nn.log_softmax(z), y[:, None].astype(int), -1
+        )[:, 0]
     if isinstance(likelihood, Gaussian):
         log_sigma = math.log(likelihood.sigma)
         return lambda z, y, extra: _log_normal(y - z[:, 0], log_sigma)
     if isinstance(likelihood, LearnedGaussian):
         return lambda z, y, extra: _log_normal(y - z[:, 0], extra[0])
     raise InputError(
-        f"nuts knows Bernoulli, categorical and Gaussian likelihoods; got {likelihood}. Use another method."
+        f"nuts knows Bernoulli, categorical and Gaussian likelihoods; got {likelihood}. Use "
+        "another method."
     )
 
 
@@ -91,7 +107,9 @@ def _log_prior(target: BayesianTarget) -> Callable[[Array, Array], Array]:
     prior, likelihood = target.prior, target.likelihood
     sizes = [p.stop - p.start for p in target.network.layout]
     if isinstance(prior, LayerGaussianPrior):
-        log_scale = np.repeat([math.log(prior.sigma / math.sqrt(p.fan_in)) for p in target.network.layout], sizes)
+        log_scale = np.repeat(
+            [math.log(prior.sigma / math.sqrt(p.fan_in)) for p in target.network.layout], sizes
+        )
     else:
         log_scale = np.full(sum(sizes), math.log(prior.sigma))
     if isinstance(prior, GaussianPrior | LayerGaussianPrior):
@@ -99,12 +117,16 @@ def _log_prior(target: BayesianTarget) -> Callable[[Array, Array], Array]:
     elif isinstance(prior, LaplacePrior):
         kind = _log_laplace
     else:
-        raise InputError(f"nuts knows Gaussian and Laplace priors; got {prior}. Use another method.")
+        raise InputError(
+            f"nuts knows Gaussian and Laplace priors; got {prior}. Use another method."
+        )
 
     def log_prior(own: Array, extra: Array) -> Array:
         total = kind(own, jnp.asarray(log_scale)).sum()
         if isinstance(likelihood, LearnedGaussian):
-            total += _log_normal(extra[0] - likelihood.log_sigma_mean, math.log(likelihood.log_sigma_std))
+            total += _log_normal(
+                extra[0] - likelihood.log_sigma_mean, math.log(likelihood.log_sigma_std)
+            )
         return total
 
     return log_prior

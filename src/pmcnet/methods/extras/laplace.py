@@ -1,12 +1,13 @@
 """Laplace's approximation (MacKay, 1992; Daxberger et al., 2021) by laplace-torch: a Gaussian at a mode of log pi.
 
-theta ~ N(mode, P^-1), P = sum_n J_n^T L_n J_n + prior precision, the Gauss-Newton curvature, either of the last layer
-with the others fixed at the mode, or of all. A network is linear in its last layer, so that draws of the last layer
-predict what the linearised network predicts; draws of all layers of a nonlinear network can be far worse than their
-mode.
+theta ~ N(mode, P^-1), P = sum_n J_n^T L_n J_n + prior precision, the Gauss-Newton curvature, either
+of the last layer with the others fixed at the mode, or of all. A network is linear in its last
+layer, so that draws of the last layer predict what the linearised network predicts; draws of all
+layers of a nonlinear network can be far worse than their mode.
 
-A noise scale that is learned is not taken at the mode, where a network that fits every row has none left: networks and
-noise are found in turn, the noise at the maximum of the approximation's own evidence times its prior (MacKay, 1992).
+A noise scale that is learned is not taken at the mode, where a network that fits every row has none
+left: networks and noise are found in turn, the noise at the maximum of the approximation's own
+evidence times its prior (MacKay, 1992).
 """
 
 import math
@@ -37,7 +38,8 @@ from pmcnet.methods.training.state import TrainingObserver, TrainingState, refus
 from pmcnet.rng import stream
 
 REASON = (
-    "Laplace's approximation is a Gaussian at one mode: nothing measures how far it is from the posterior, which has "
+    "Laplace's approximation is a Gaussian at one mode: nothing measures how far it is from the "
+    "posterior, which has "
     "other modes and is no Gaussian. Use the annealed method for one that is."
 )
 MOST_FULL = 2000
@@ -53,8 +55,8 @@ class LaplaceMethod(Trained):
 
     Args:
         subset: "last-layer" or "all": whose parameters are uncertain.
-        structure: of P: "full", Kronecker-factored by layer ("kron"), "diag", or "by-size": full up to 2000
-            coordinates, else kron.
+        structure: of P: "full", Kronecker-factored by layer ("kron"), "diag", or "by-size": full up
+            to 2000 coordinates, else kron.
         n_iterations: of L-BFGS on all rows, at most.
         n_turns: how often network and noise are found in turn, where the noise is learned.
         n_kept: networks drawn.
@@ -86,28 +88,42 @@ class LaplaceMethod(Trained):
         require("laplace")
         refuse_state("laplace", state)
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
-            raise InputError(f"laplace needs a Gaussian prior; got {target.prior}. Use --prior gaussian or layer.")
+            raise InputError(
+                f"laplace needs a Gaussian prior; got {target.prior}. Use --prior gaussian or "
+                "layer."
+            )
         learned = isinstance(target.likelihood, LearnedGaussian)
         exact = _in_double(target)
         held_out = None if validation is None else (validation[0].double(), validation[1].double())
         n_rounds = -(-self.n_iterations // _PER_ROUND) * (self.n_turns if learned else 1)
         watch = Watch(exact, held_out, n_rounds, progress)
         start = default_start(exact, [stream(seed, 0, 0)])
-        mode = self._in_turn(exact, start, watch) if learned else self._mode(exact, start, watch)  # (1, D)
+        mode = (
+            self._in_turn(exact, start, watch) if learned else self._mode(exact, start, watch)
+        )  # (1, D)
         if progress is not None and len(watch.history) < n_rounds:
             progress(n_rounds, n_rounds)
         uncertain = self._uncertain(exact)
-        source = torch.Generator(exact.device).manual_seed(int(stream(seed, 1, 0).host.integers(1 << 62)))
+        source = torch.Generator(exact.device).manual_seed(
+            int(stream(seed, 1, 0).host.integers(1 << 62))
+        )
         theta = mode.repeat(self.n_kept, 1)
         drawn = self._gaussian(exact, mode, uncertain).sample(self.n_kept, generator=source)
         theta[:, torch.cat([torch.arange(p.start, p.stop) for p in uncertain])] = drawn
-        return Fit(Population.of(target, theta.to(target.device, target.x.dtype), REASON), tuple(watch.history))
+        return Fit(
+            Population.of(target, theta.to(target.device, target.x.dtype), REASON),
+            tuple(watch.history),
+        )
 
     def _mode(self, target: BayesianTarget, start: Tensor, watch: Watch) -> Tensor:
         """A maximum of log pi over the network's parameters, the likelihood's own as they are: (1, D)."""
         theta = start.clone().requires_grad_()
         optimiser = torch.optim.LBFGS(
-            [theta], max_iter=_PER_ROUND, history_size=50, tolerance_change=0.0, line_search_fn="strong_wolfe"
+            [theta],
+            max_iter=_PER_ROUND,
+            history_size=50,
+            tolerance_change=0.0,
+            line_search_fn="strong_wolfe",
         )
 
         def closure() -> Tensor:
@@ -138,7 +154,9 @@ class LaplaceMethod(Trained):
                 break
         return theta
 
-    def _log_noise(self, target: BayesianTarget, theta: Tensor, everything: list[Parameter]) -> float:
+    def _log_noise(
+        self, target: BayesianTarget, theta: Tensor, everything: list[Parameter]
+    ) -> float:
         """Log sigma at the maximum of evidence and prior, the network and its curvature as they are."""
         gaussian, now = self._gaussian(target, theta, everything), float(theta[0, -1])
 
@@ -148,7 +166,9 @@ class LaplaceMethod(Trained):
             return -float(evidence + target.likelihood.log_prior(given))
 
         with torch.no_grad():
-            return float(minimize_scalar(loss, bounds=(now - _REACH, now + _REACH), method="bounded").x)
+            return float(
+                minimize_scalar(loss, bounds=(now - _REACH, now + _REACH), method="bounded").x
+            )
 
     def _uncertain(self, target: BayesianTarget) -> list[Parameter]:
         """The parameters that are drawn; the last layer is that of the last weight tensor."""
@@ -160,7 +180,13 @@ class LaplaceMethod(Trained):
 
     def _gaussian(self, target: BayesianTarget, theta: Tensor, uncertain: list[Parameter]) -> Any:
         dim = sum(p.stop - p.start for p in uncertain)
-        structure = self.structure if self.structure != "by-size" else "full" if dim <= MOST_FULL else "kron"
+        structure = (
+            self.structure
+            if self.structure != "by-size"
+            else "full"
+            if dim <= MOST_FULL
+            else "kron"
+        )
         return gaussian_at(target, theta[0], uncertain, structure, _noise(target, theta[0]))
 
 
@@ -172,8 +198,17 @@ def _in_double(target: BayesianTarget) -> BayesianTarget:
     weight = target.weight.to(target.device)
     count = weight.round().long()
     if not torch.equal(count.to(weight), weight):
-        raise InputError("laplace counts rows whole; got fractions as weights. Give whole numbers, or no weights.")
-    return replace(target, x=x.repeat_interleave(count, 0), y=y.repeat_interleave(count), weight=None, n_batches=1)
+        raise InputError(
+            "laplace counts rows whole; got fractions as weights. Give whole numbers, or no "
+            "weights."
+        )
+    return replace(
+        target,
+        x=x.repeat_interleave(count, 0),
+        y=y.repeat_interleave(count),
+        weight=None,
+        n_batches=1,
+    )
 
 
 def _noise(target: BayesianTarget, mode: Tensor) -> float | None:

@@ -14,7 +14,11 @@ from pmcnet.errors import InputError
 
 
 def gaussian_at(
-    target: BayesianTarget, theta: Tensor, uncertain: Sequence[Parameter], structure: str, sigma: float | None
+    target: BayesianTarget,
+    theta: Tensor,
+    uncertain: Sequence[Parameter],
+    structure: str,
+    sigma: float | None,
 ) -> Any:
     """The library's approximation at a network, fitted: it has `sample` and `log_marginal_likelihood`.
 
@@ -27,7 +31,9 @@ def gaussian_at(
     """
     module = _module(target, theta, {p.name for p in uncertain})
     dim = sum(p.stop - p.start for p in uncertain)
-    score = target.prior.score(torch.ones_like(theta[None, : target.n_parameters]), target.network.layout)[0]
+    score = target.prior.score(
+        torch.ones_like(theta[None, : target.n_parameters]), target.network.layout
+    )[0]
     regression = target.likelihood.task == "regression"
     gaussian = _library().Laplace(
         module,
@@ -42,7 +48,9 @@ def gaussian_at(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the library, about its own dependencies
         # a generator of its own, since a loader without one draws from the global one
-        gaussian.fit(DataLoader(TensorDataset(target.x, y), batch_size=n_rows, generator=torch.Generator()))
+        gaussian.fit(
+            DataLoader(TensorDataset(target.x, y), batch_size=n_rows, generator=torch.Generator())
+        )
     return gaussian
 
 
@@ -75,7 +83,10 @@ def _module(target: BayesianTarget, theta: Tensor, uncertain: set[str]) -> nn.Mo
     elif isinstance(network, ModuleNetwork):
         module = copy.deepcopy(network.module)
     else:
-        raise InputError(f"laplace needs a torch module; got {type(network).__name__}. Use hidden layers or module=.")
+        raise InputError(
+            f"laplace needs a torch module; got {type(network).__name__}. Use hidden layers or "
+            "module=."
+        )
     module = module.to(theta.device, torch.float64).eval()
     values = network.layout.unflatten(theta[: target.n_parameters])
     with torch.no_grad():

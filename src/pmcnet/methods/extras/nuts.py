@@ -1,7 +1,7 @@
 """NUTS (Hoffman and Gelman, 2014) by NumPyro: Hamiltonian chains on the whole rows, in double precision.
 
-The chains run side by side as one batch. Each starts in the prior, tunes its step and its diagonal mass matrix while it
-warms up, and keeps every draw after that. All work is on the CPU.
+The chains run side by side as one batch. Each starts in the prior, tunes its step and its diagonal
+mass matrix while it warms up, and keeps every draw after that. All work is on the CPU.
 """
 
 from collections.abc import Iterable, Iterator
@@ -55,7 +55,9 @@ class NUTSMethod(Trained):
         if min(self.n_chains, self.n_warmup, self.n_draws, self.max_depth) < 1:
             raise InputError("n_chains, n_warmup, n_draws and max_depth must be at least 1.")
         if not 0 < self.acceptance < 1:
-            raise InputError(f"acceptance must lie between 0 and 1; got {self.acceptance}. Use 0.8.")
+            raise InputError(
+                f"acceptance must lie between 0 and 1; got {self.acceptance}. Use 0.8."
+            )
 
     def fit(
         self,
@@ -74,7 +76,9 @@ class NUTSMethod(Trained):
         watch, parts, diverging = Watch(target, validation, n_parts, progress), [], []
         with _double_precision():
             for drawn, diverged in self._parts(target, seed, n_parts):
-                parts.append(torch.as_tensor(drawn).to(target.device, target.x.dtype))  # (C, K_i, D)
+                parts.append(
+                    torch.as_tensor(drawn).to(target.device, target.x.dtype)
+                )  # (C, K_i, D)
                 diverging.append(diverged)  # (C, K_i)
                 if validation is not None:
                     watch.judge(parts[-1][:, -1])
@@ -82,10 +86,14 @@ class NUTSMethod(Trained):
         kept = slice(self.n_warmup, self.n_warmup + self.n_draws)
         theta = torch.cat(parts, dim=1)[:, kept]  # (C, K, D)
         n_diverging = int(np.concatenate(diverging, axis=1)[:, kept].sum())
-        posterior = Population.of(target, theta.flatten(0, 1), self._reason(target, theta, n_diverging))
+        posterior = Population.of(
+            target, theta.flatten(0, 1), self._reason(target, theta, n_diverging)
+        )
         return Fit(posterior, tuple(watch.history))
 
-    def _parts(self, target: BayesianTarget, seed: int, n_parts: int) -> Iterator[tuple[Array, Array]]:
+    def _parts(
+        self, target: BayesianTarget, seed: int, n_parts: int
+    ) -> Iterator[tuple[Array, Array]]:
         """Draws (C, K_i, D) and which of them diverged (C, K_i), from the first of the warm-up on, part by part.
 
         Parts have one length, since each other length would be compiled anew.
@@ -108,7 +116,9 @@ class NUTSMethod(Trained):
         advance = jax.jit(lambda state: jax.lax.scan(step, state, None, length=_PER_PART))
         sources = [stream(seed, 0, chain) for chain in range(self.n_chains)]
         start = jnp.asarray(target.sample_prior(sources, 1)[:, 0].double().cpu().numpy())  # (C, D)
-        keys = jax.random.split(jax.random.PRNGKey(int(stream(seed, 1, 0).host.integers(1 << 62))), self.n_chains)
+        keys = jax.random.split(
+            jax.random.PRNGKey(int(stream(seed, 1, 0).host.integers(1 << 62))), self.n_chains
+        )
         state = kernel.init(keys, self.n_warmup, start, (), {})
         for _ in range(n_parts):
             state, (drawn, diverged) = advance(state)  # (K_i, C, D), (K_i, C)
@@ -124,7 +134,8 @@ class NUTSMethod(Trained):
             ratio = split_gelman_rubin(monitored.reshape(self.n_chains, self.n_draws, -1))
             told = f"the largest split R-hat of their predictions is {ratio.max():.3f}"
         return (
-            f"{self.n_chains} chains of NUTS: {told}, and {n_diverging} of {self.n_chains * self.n_draws} draws "
+            f"{self.n_chains} chains of NUTS: {told}, and {n_diverging} of "
+            f"{self.n_chains * self.n_draws} draws "
             "diverged. Chains can agree and all miss a mode, and they give no evidence."
         )
 

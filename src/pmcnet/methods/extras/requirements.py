@@ -31,5 +31,6 @@ def require(method: str) -> None:
     """Refuse a method whose library is missing, and say how to get it."""
     if not installed(method):
         raise InputError(
-            f"{method} needs {LIBRARIES[method].title}, which is not installed. Use: pip install 'pmcnet[{method}]'"
+            f"{method} needs {LIBRARIES[method].title}, which is not installed. Use: pip install "
+            f"'pmcnet[{method}]'"
         )

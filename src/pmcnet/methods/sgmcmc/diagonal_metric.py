@@ -1,9 +1,9 @@
 """Metrics of stochastic gradient steps, C in v <- v + h C g + sqrt(h s C) z, learned from gradients of mini-batches.
 
-C is the inverse of the prior's precision and of a share k of the Fisher information that batches show:
-F = (N / n) E[g g'], the mean over recent batches. Noise of independent batches would heat a direction of information f
-by h N / (2 a n) * f C, with friction a, and so, in units of the prior's variance, by at most h N / (2 a n k); where
-rows count w times, by w times as much.
+C is the inverse of the prior's precision and of a share k of the Fisher information that batches
+show: F = (N / n) E[g g'], the mean over recent batches. Noise of independent batches would heat a
+direction of information f by h N / (2 a n) * f C, with friction a, and so, in units of the prior's
+variance, by at most h N / (2 a n k); where rows count w times, by w times as much.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,14 @@ class Metric(Protocol):
         ...
 
     def push(
-        self, velocity: Tensor, gradient: Tensor, noise: Tensor, *, step: float, spread: float, count: float
+        self,
+        velocity: Tensor,
+        gradient: Tensor,
+        noise: Tensor,
+        *,
+        step: float,
+        spread: float,
+        count: float,
     ) -> None:
         """Add h C g + sqrt(h s C) z to velocities (P, D), where F is the mean square of gradients `count` times."""
         ...
@@ -106,7 +113,14 @@ class Diagonal:
         self._square.copy_(before["square"])
 
     def push(
-        self, velocity: Tensor, gradient: Tensor, noise: Tensor, *, step: float, spread: float, count: float
+        self,
+        velocity: Tensor,
+        gradient: Tensor,
+        noise: Tensor,
+        *,
+        step: float,
+        spread: float,
+        count: float,
     ) -> None:
         """Add h C g + sqrt(h s C) z to velocities (P, D)."""
         scale = step / self.curvature(count)  # h C, (D,)
@@ -114,7 +128,11 @@ class Diagonal:
 
     def curvature(self, count: float) -> Tensor:
         """1 / C (D,), where F is the mean square of gradients so many times."""
-        return self.precision + self._information * count * self.square if self._information else self.precision
+        return (
+            self.precision + self._information * count * self.square
+            if self._information
+            else self.precision
+        )
 
 
 def newest(n_before: int, every: int = 1) -> float:

@@ -1,14 +1,15 @@
 """The metric of directions that many weights share; see `metric`.
 
-A layer's weights are a tensor (o, i, k) of outputs, inputs, and what one input has, such as the pixels of a filter.
-With g a batch's gradient of them, A = E[g g'] over outputs, B over inputs and C over the rest have the same trace t,
-and
+A layer's weights are a tensor (o, i, k) of outputs, inputs, and what one input has, such as the
+pixels of a filter. With g a batch's gradient of them, A = E[g g'] over outputs, B over inputs and C
+over the rest have the same trace t, and
 
     E[vec(g) vec(g)'] ~ A x B x C / t^2   (Gupta, Koren and Singer, 2018; Martens and Grosse, 2015)
 
-so that its eigenvectors are products of theirs. The eigenvalues are not: the product is a rough approximation, and how
-much batches tell of each of these directions is measured, as the mean square of gradients along it (George et al.,
-2018). Each chain has its own: hidden units of different networks have nothing to do with each other.
+so that its eigenvectors are products of theirs. The eigenvalues are not: the product is a rough
+approximation, and how much batches tell of each of these directions is measured, as the mean square
+of gradients along it (George et al., 2018). Each chain has its own: hidden units of different
+networks have nothing to do with each other.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,9 @@ from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, newest
 
 _ALL_AT_FIRST, _EVERY = 64, 2  # batches that directions are learned from
 _LESSONS = 128
-_MOST_KNOWN = 100.0  # batches that what was known of directions counts for, beside those since the last turn
+_MOST_KNOWN = (
+    100.0  # batches that what was known of directions counts for, beside those since the last turn
+)
 
 
 class Kronecker:
@@ -37,14 +40,25 @@ class Kronecker:
         n_chains: P.
     """
 
-    def __init__(self, layout: Layout, precision: Tensor, information: float, n_chains: int) -> None:
-        self._rest, self._information, self.precision = Diagonal(precision, information), information, precision
+    def __init__(
+        self, layout: Layout, precision: Tensor, information: float, n_chains: int
+    ) -> None:
+        self._rest, self._information, self.precision = (
+            Diagonal(precision, information),
+            information,
+            precision,
+        )
         self._deviation = precision.rsqrt()
         self._alike = [_Alike.of_shape(group, precision.device) for group in _by_shape(layout)]
-        self._learned = precision.new_zeros(n_chains, sum(alike.n_numbers for alike in self._alike))  # A, B and C
+        self._learned = precision.new_zeros(
+            n_chains, sum(alike.n_numbers for alike in self._alike)
+        )  # A, B and C
         self._used = torch.zeros_like(self._learned)
-        # squares along all directions, and last how many batches they are of: their mean in use, the sum since then
-        self._known = precision.new_zeros(n_chains, sum(alike.n_weights for alike in self._alike) + 1)
+        # squares along all directions, and last how many batches they are of: their mean in use,
+        # the sum since then
+        self._known = precision.new_zeros(
+            n_chains, sum(alike.n_weights for alike in self._alike) + 1
+        )
         self._seen = torch.zeros_like(self._known)
         self._bases: list[_Basis] = []
         self.again()
@@ -70,18 +84,33 @@ class Kronecker:
     @property
     def _own_parts(self) -> dict[str, Tensor]:
         """Those of each chain (P, n)."""
-        return {"learned": self._learned, "used": self._used, "known": self._known, "seen": self._seen}
+        return {
+            "learned": self._learned,
+            "used": self._used,
+            "known": self._known,
+            "seen": self._seen,
+        }
 
     def learn(self, score: Tensor, n_before: int) -> None:
         """A batch's gradients (P, D), after so many others."""
         self._rest.learn(score, n_before)
         if n_before >= _ALL_AT_FIRST and n_before % _EVERY:
             return
-        score, share = score * self._deviation, newest(n_before, 1 if n_before < _ALL_AT_FIRST else _EVERY)
+        score, share = (
+            score * self._deviation,
+            newest(n_before, 1 if n_before < _ALL_AT_FIRST else _EVERY),
+        )
         parts = [alike.of(score) for alike in self._alike]
-        found = [axis for alike, part in zip(self._alike, parts, strict=True) for axis in alike.products(part)]
+        found = [
+            axis
+            for alike, part in zip(self._alike, parts, strict=True)
+            for axis in alike.products(part)
+        ]
         self._learned.lerp_(torch.cat([axis.flatten(1) for axis in found], dim=1), share)
-        along = [basis.turned(part).square().flatten(1) for basis, part in zip(self._bases, parts, strict=True)]
+        along = [
+            basis.turned(part).square().flatten(1)
+            for basis, part in zip(self._bases, parts, strict=True)
+        ]
         self._seen += torch.cat([*along, torch.ones_like(score[:, :1])], dim=1)
 
     def renew(self) -> None:
@@ -92,15 +121,20 @@ class Kronecker:
         n_known, n_seen = self._known[:, -1:].clamp_max(_MOST_KNOWN), self._seen[:, -1:]
         mean = (n_known * self._known + self._seen) / (n_known + n_seen).clamp_min(1)
         squares = [
-            new.from_other(old, square) for new, old, square in zip(self._bases, before, self._along(mean), strict=True)
+            new.from_other(old, square)
+            for new, old, square in zip(self._bases, before, self._along(mean), strict=True)
         ]
-        self._known.copy_(torch.cat([*(square.flatten(1) for square in squares), n_known + n_seen], dim=1))
+        self._known.copy_(
+            torch.cat([*(square.flatten(1) for square in squares), n_known + n_seen], dim=1)
+        )
         self._seen.zero_()
 
     def again(self) -> None:
         """What was used last, from the parts."""
         pieces = torch.split(self._used, [alike.n_numbers for alike in self._alike], dim=1)
-        self._bases = [_Basis.of(*alike.axes(piece)) for alike, piece in zip(self._alike, pieces, strict=True)]
+        self._bases = [
+            _Basis.of(*alike.axes(piece)) for alike, piece in zip(self._alike, pieces, strict=True)
+        ]
 
     def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
         """Know of these chains (P,) what the parts were before."""
@@ -114,19 +148,33 @@ class Kronecker:
         parts = torch.split(squares[:, :-1], [alike.n_weights for alike in self._alike], dim=1)
         return [
             part.reshape(len(part), n, n_out, -1)
-            for part, (n, n_out, *_) in zip(parts, (alike.shape for alike in self._alike), strict=True)
+            for part, (n, n_out, *_) in zip(
+                parts, (alike.shape for alike in self._alike), strict=True
+            )
         ]
 
     def push(
-        self, velocity: Tensor, gradient: Tensor, noise: Tensor, *, step: float, spread: float, count: float
+        self,
+        velocity: Tensor,
+        gradient: Tensor,
+        noise: Tensor,
+        *,
+        step: float,
+        spread: float,
+        count: float,
     ) -> None:
         """Add h C g + sqrt(h s C) z to velocities (P, D)."""
         added = torch.zeros_like(velocity)
         self._rest.push(added, gradient, noise, step=step, spread=spread, count=count)
         gradient = gradient * self._deviation
-        for alike, basis, square in zip(self._alike, self._bases, self._along(self._known), strict=True):
+        for alike, basis, square in zip(
+            self._alike, self._bases, self._along(self._known), strict=True
+        ):
             scale = step / (1 + self._information * count * square)  # h C, (P, c, o, i k)
-            turned = basis.turned(alike.of(gradient)) * scale + alike.of(noise).flatten(3) * (spread * scale).sqrt()
+            turned = (
+                basis.turned(alike.of(gradient)) * scale
+                + alike.of(noise).flatten(3) * (spread * scale).sqrt()
+            )
             added[:, alike.places] = basis.back(turned).flatten(1) * self._deviation[alike.places]
         velocity += added
 
@@ -184,7 +232,9 @@ class _Basis(NamedTuple):
     def of(cls, *axes: Tensor) -> Self:
         """Those of A x B x C; of nothing, or of a chain that diverged, the weights' own."""
         left, middle, last = (torch.linalg.eigh(_finite(axis)).eigenvectors for axis in axes)
-        return cls(left, torch.einsum("...ij,...kl->...ikjl", middle, last).flatten(-4, -3).flatten(-2))
+        return cls(
+            left, torch.einsum("...ij,...kl->...ikjl", middle, last).flatten(-4, -3).flatten(-2)
+        )
 
     def turned(self, weights: Tensor) -> Tensor:
         """Weights (P, c, o, i, k) along the directions (P, c, o, i k)."""

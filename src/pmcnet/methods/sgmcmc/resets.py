@@ -1,14 +1,15 @@
 """Chains on mini-batches that are thrown out of their networks go back to where they were.
 
-A step that is too long for the curvature of a moment can throw a chain, within a few more, to where log pi is lower by
-orders of magnitude. It does not come back from there, its gradients spoil a metric that chains share, and its draws
-spoil the average. Heat does not do this: at temperature 1 each of D directions holds half a nat on average, so a whole
-way from a mode to where the mass is lowers log pi by about D / 2. A chain whose log-likelihood over the batches of an
-epoch falls by more than 2 D + 50 nats below the last epoch's, or is not a number, has been thrown, in this epoch or at
-the end of the last one. It goes back to the beginning of the last epoch, the latest place that is known to be good, and
-stands still there; the metric goes back with it. From there on its step h is half of what it was, and grows back over
-ten epochs: any h that is short enough has the same posterior. Where a thousandth is not short enough, the fit has
-diverged.
+A step that is too long for the curvature of a moment can throw a chain, within a few more, to where
+log pi is lower by orders of magnitude. It does not come back from there, its gradients spoil a
+metric that chains share, and its draws spoil the average. Heat does not do this: at temperature 1
+each of D directions holds half a nat on average, so a whole way from a mode to where the mass is
+lowers log pi by about D / 2. A chain whose log-likelihood over the batches of an epoch falls by
+more than 2 D + 50 nats below the last epoch's, or is not a number, has been thrown, in this epoch
+or at the end of the last one. It goes back to the beginning of the last epoch, the latest place
+that is known to be good, and stands still there; the metric goes back with it. From there on its
+step h is half of what it was, and grows back over ten epochs: any h that is short enough has the
+same posterior. Where a thousandth is not short enough, the fit has diverged.
 """
 
 import torch
@@ -38,7 +39,9 @@ class Returning:
         self._begun = self._good
         self._most = _MOST_EACH * theta.shape[1] + _MOST_ELSE
         self.n_returns = torch.zeros(len(theta), dtype=torch.int64, device=theta.device)
-        self._share = torch.ones(len(theta), 1, dtype=theta.dtype, device=theta.device)  # of the step
+        self._share = torch.ones(
+            len(theta), 1, dtype=theta.dtype, device=theta.device
+        )  # of the step
         self._shorter = False
 
     @property
@@ -66,7 +69,10 @@ class Returning:
             velocity: theirs (P, D), changed.
             searching: whether they are meant to leave where they are, and none is sent back.
         """
-        level, thrown = level.double(), ~(level > self._level - self._most)  # also where it is not a number
+        level, thrown = (
+            level.double(),
+            ~(level > self._level - self._most),
+        )  # also where it is not a number
         thrown &= not searching
         self._share *= torch.where(thrown[:, None], 0.5, _GROWTH)
         self._share.clamp_(max=1)
@@ -76,10 +82,15 @@ class Returning:
         last = torch.where(thrown[:, None], self._good["theta"], self._begun["theta"])
         theta[thrown], velocity[thrown] = last[thrown], 0.0
         self._metric.go_back(self._good, thrown)
-        self._level, self._good = torch.where(thrown, self._level, level), _copied(last, self._metric)
+        self._level, self._good = (
+            torch.where(thrown, self._level, level),
+            _copied(last, self._metric),
+        )
         self.n_returns += thrown
         if bool((self._share < _LEAST_SHARE).any()):
-            told = "steps threw a chain out of its network again and again, a thousandth of them too"
+            told = (
+                "steps threw a chain out of its network again and again, a thousandth of them too"
+            )
             raise DivergedError(f"the fit diverged: {told}. Use a smaller step.")
         return thrown
 

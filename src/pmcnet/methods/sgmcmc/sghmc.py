@@ -2,16 +2,18 @@
 
     v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
 
-with friction a and step h. The metric C (`metric`) is "fisher", the inverse of the diagonal curvature that mini-batches
-show: F = (N / n) E[g_batch^2] is the empirical Fisher information, and the prior adds its own; the mean is over chains
-and recent batches. Where rows count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior"
-it is the prior's variance: parameters that are known well only as long as others stay, such as the scales of
-normalisation layers, are then not left behind, and steps have to be smaller. "kronecker" has the prior's variance but
-in directions of each layer that batches tell much of (`kronecker`); chains that start at networks learn it before their
-first step. Gradients of mini-batches have noise of their own, which is not taken off: independent batches would heat
-chains by about h N / (2 a n), and those of one epoch, which share no rows, by less. Within a cycle h falls by a cosine.
-In its first part chains look for a mode, by steps of the gradient over its root mean square and without noise; draws
-are kept after. Chains that long steps have thrown out of their networks there go back (`returning`).
+with friction a and step h. The metric C (`metric`) is "fisher", the inverse of the diagonal
+curvature that mini-batches show: F = (N / n) E[g_batch^2] is the empirical Fisher information, and
+the prior adds its own; the mean is over chains and recent batches. Where rows count w times,
+squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior" it is the prior's variance:
+parameters that are known well only as long as others stay, such as the scales of normalisation
+layers, are then not left behind, and steps have to be smaller. "kronecker" has the prior's variance
+but in directions of each layer that batches tell much of (`kronecker`); chains that start at
+networks learn it before their first step. Gradients of mini-batches have noise of their own, which
+is not taken off: independent batches would heat chains by about h N / (2 a n), and those of one
+epoch, which share no rows, by less. Within a cycle h falls by a cosine. In its first part chains
+look for a mode, by steps of the gradient over its root mean square and without noise; draws are
+kept after. Chains that long steps have thrown out of their networks there go back (`returning`).
 """
 
 import math
@@ -32,12 +34,21 @@ from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, Metric
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 from pmcnet.methods.sgmcmc.resets import Returning
 from pmcnet.methods.training.adam import default_start
-from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
+from pmcnet.methods.training.loop import (
+    EpochRecord,
+    Progress,
+    Rows,
+    Trained,
+    Watch,
+    batches,
+    check_rate,
+)
 from pmcnet.methods.training.state import Stage, TrainingObserver, TrainingState
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
-    "draws of stochastic gradient HMC come from steps that are never corrected and gradients of mini-batches: nothing "
+    "draws of stochastic gradient HMC come from steps that are never corrected and gradients of "
+    "mini-batches: nothing "
     "measures how far they are from the posterior. Use hmc or the annealed method for one that is."
 )
 _NOISE_STEP = 1 << 40
@@ -70,11 +81,12 @@ class SGHMC(Trained):
         learning_rate: step of the search for a mode, likewise.
         friction: a.
         exploration: share of a cycle that looks for a mode.
-        heating: share of all steps over which the noise grows from none to its full strength, for chains that start at
-            modes: with all of it at once, by scales that are felt at a mode and too long elsewhere, they are thrown out
-            of their networks.
-        cold_step: share of the step that such chains begin with; it grows as the noise does, and without heating means
-            nothing. Of networks that fit all rows batches tell nothing, so that "fisher" steps are too long at first.
+        heating: share of all steps over which the noise grows from none to its full strength, for
+            chains that start at modes: with all of it at once, by scales that are felt at a mode
+            and too long elsewhere, they are thrown out of their networks.
+        cold_step: share of the step that such chains begin with; it grows as the noise does, and
+            without heating means nothing. Of networks that fit all rows batches tell nothing, so
+            that "fisher" steps are too long at first.
         last_step: share of the first step that a cycle ends with.
         batch_size: rows per step.
         n_epochs: passes over the rows, of all cycles together.
@@ -100,9 +112,13 @@ class SGHMC(Trained):
 
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_cycles, self.batch_size, self.n_epochs, self.n_kept) < 1:
-            raise InputError("n_chains, n_cycles, batch_size, n_epochs and n_kept must be at least 1.")
+            raise InputError(
+                "n_chains, n_cycles, batch_size, n_epochs and n_kept must be at least 1."
+            )
         if self.metric not in ("fisher", "prior", "kronecker"):
-            raise InputError(f'metric must be "fisher", "prior" or "kronecker"; got {self.metric!r}.')
+            raise InputError(
+                f'metric must be "fisher", "prior" or "kronecker"; got {self.metric!r}.'
+            )
         if not 0 < self.information <= 1:
             raise InputError(f"information must be above 0 and at most 1; got {self.information}.")
         check_rate("step", self.step)
@@ -143,7 +159,13 @@ class SGHMC(Trained):
         """Run the chains; validation rows only tell the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
         found = self.walk(
-            target, theta, seed=seed, validation=validation, progress=progress, state=state, observers=observers
+            target,
+            theta,
+            seed=seed,
+            validation=validation,
+            progress=progress,
+            state=state,
+            observers=observers,
         )
         kept = found.draws.flatten(0, 1)[-self.n_kept :] if len(found.draws) else found.theta
         refuse_diverged(target, kept, "Use a smaller step.")
@@ -172,7 +194,11 @@ class SGHMC(Trained):
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
         n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
         n_steps = n_batches * self.n_epochs
-        n_lessons = 0 if self.exploration else min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
+        n_lessons = (
+            0
+            if self.exploration
+            else min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
+        )
         times = [at for at in self._times(n_batches, len(theta)) if at > n_lessons] if keep else []
         draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
         n_done = watch.first * n_batches
@@ -195,7 +221,15 @@ class SGHMC(Trained):
                     gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                     noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
                     gradient, noise = returning.shortened(gradient, noise)
-                    self._push(metric, velocity, gradient, noise, done=n_done / n_steps, share=share, once=once)
+                    self._push(
+                        metric,
+                        velocity,
+                        gradient,
+                        noise,
+                        done=n_done / n_steps,
+                        share=share,
+                        once=once,
+                    )
                     theta += velocity
                 n_done += 1
                 if n_drawn < len(times) and times[n_drawn] == n_done:
@@ -203,13 +237,20 @@ class SGHMC(Trained):
                     n_drawn += 1
             _, noisy = self._height((n_done - 1) / n_steps)
             thrown = returning.judge(level, theta, velocity, searching=not noisy)
-            _put_back(draws[:n_drawn], thrown, theta, first=bisect_right(times, (epoch - 1) * n_batches))
+            _put_back(
+                draws[:n_drawn], thrown, theta, first=bisect_right(times, (epoch - 1) * n_batches)
+            )
             if validation is not None:
                 watch.judge(theta)
             watch.done({**parts, **returning.parts, "draws": draws[:n_drawn]})
         with torch.no_grad():
             thrown = returning.judge(target.log_likelihood(theta), theta, velocity, searching=False)
-        _put_back(draws[:n_drawn], thrown, theta, first=bisect_right(times, (self.n_epochs - 1) * n_batches))
+        _put_back(
+            draws[:n_drawn],
+            thrown,
+            theta,
+            first=bisect_right(times, (self.n_epochs - 1) * n_batches),
+        )
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
         return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history), returning.n_returns)
@@ -242,7 +283,9 @@ class SGHMC(Trained):
             metric.push(velocity, gradient, noise, step=step, spread=spread, count=once * share)
         else:
             rate = self.friction * height * self.learning_rate
-            velocity.addcmul_(gradient, rate / (share * metric.square.sqrt() + metric.precision.sqrt()))
+            velocity.addcmul_(
+                gradient, rate / (share * metric.square.sqrt() + metric.precision.sqrt())
+            )
 
     def _metric(self, target: BayesianTarget, precision: Tensor, n_chains: int) -> Metric:
         if self.metric == "kronecker":
@@ -253,7 +296,9 @@ class SGHMC(Trained):
         """The share of the first step when this share of all steps is done, and whether noise is added."""
         within = done * self.n_cycles % 1
         last = self.last_step
-        return last + 0.5 * (1 - last) * (1 + math.cos(math.pi * within)), within >= self.exploration
+        return last + 0.5 * (1 - last) * (
+            1 + math.cos(math.pi * within)
+        ), within >= self.exploration
 
     def _times(self, n_batches: int, n_chains: int) -> list[int]:
         """After how many steps draws are kept: evenly in the part of each cycle that has noise."""
@@ -261,7 +306,9 @@ class SGHMC(Trained):
         each = max(1, self.n_kept // (n_chains * self.n_cycles))
         times = set()
         for cycle in range(self.n_cycles):
-            first, last = (n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0))
+            first, last = (
+                n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0)
+            )
             times |= {math.floor(first + (last - first) * (i + 1) / each) for i in range(each)}
         return sorted(at for at in times if at >= 1)
 

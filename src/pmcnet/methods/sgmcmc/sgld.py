@@ -1,8 +1,8 @@
 """Stochastic gradient Langevin dynamics (Welling and Teh, 2011) and its preconditioned form (Li et al., 2016).
 
-theta <- theta + (lr_t / 2) G [(N / n) sum_batch score + prior score] + sqrt(lr_t G) N(0, I), with G = 1, or for pSGLD
-G = 1 / (sqrt V + 1e-8), V the running mean of squared gradients. Gamma(theta), the derivative of G, is left out, as is
-usual. lr_t = learning_rate (1 + t / delay)^-decay.
+theta <- theta + (lr_t / 2) G [(N / n) sum_batch score + prior score] + sqrt(lr_t G) N(0, I), with G
+= 1, or for pSGLD G = 1 / (sqrt V + 1e-8), V the running mean of squared gradients. Gamma(theta),
+the derivative of G, is left out, as is usual. lr_t = learning_rate (1 + t / delay)^-decay.
 """
 
 from collections.abc import Iterable
@@ -16,12 +16,21 @@ from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit
 from pmcnet.methods.training.adam import default_start
-from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch, batches, check_rate
+from pmcnet.methods.training.loop import (
+    EpochRecord,
+    Progress,
+    Rows,
+    Trained,
+    Watch,
+    batches,
+    check_rate,
+)
 from pmcnet.methods.training.state import TrainingObserver, TrainingState
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
-    "draws of SGLD come from steps that are never corrected: nothing measures how far they are from the posterior. Use "
+    "draws of SGLD come from steps that are never corrected: nothing measures how far they are "
+    "from the posterior. Use "
     "the annealed method for one that is."
 )
 _FORGET, _FLOOR = 0.99, 1e-8
@@ -87,7 +96,9 @@ class SGLD(Trained):
         watch.restore({"theta": theta, "squares": squares, "draws": draws[:n_drawn]}, theta)
         for epoch in range(watch.first, self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
-            noise = standard_normal([source], (n_batches, self.n_chains, target.dim), like=target.like)[0]  # (B, C, D)
+            noise = standard_normal(
+                [source], (n_batches, self.n_chains, target.dim), like=target.like
+            )[0]  # (B, C, D)
             for i, batch in enumerate(batches(target, self.batch_size, seed=seed, epoch=epoch)):
                 gradient = target.batch_likelihood_and_score(theta, batch).score
                 gradient *= len(target.x) / batch.n_rows
@@ -109,6 +120,10 @@ class SGLD(Trained):
     ) -> tuple[Tensor, Tensor]:
         if not self.preconditioned:
             return theta + 0.5 * rate * gradient + rate**0.5 * noise, squares
-        squares = _FORGET * squares + (1 - _FORGET) * gradient.square() if squares.any() else gradient.square()
+        squares = (
+            _FORGET * squares + (1 - _FORGET) * gradient.square()
+            if squares.any()
+            else gradient.square()
+        )
         scale = rate / (squares.sqrt() + _FLOOR)
         return theta + 0.5 * scale * gradient + scale.sqrt() * noise, squares

@@ -1,7 +1,7 @@
 """Adam on many networks at once: P parameter vectors, one optimiser, the same mini-batches for all.
 
-Adam treats every coordinate by itself, so a batch of P runs is P separate runs. Used for ADAM-MLE and ADAM-MAP, and for
-the starting points of the samplers.
+Adam treats every coordinate by itself, so a batch of P runs is P separate runs. Used for ADAM-MLE
+and ADAM-MAP, and for the starting points of the samplers.
 """
 
 import math
@@ -44,12 +44,14 @@ class Optimum(NamedTuple):
 def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
     """One random parameter vector per stream, as torch initialises linear layers: (P, D).
 
-    Weights and biases are uniform within 1 / sqrt(fan-in); scales of normalisation layers are 1 and their biases 0; the
-    likelihood's own parameters are at the centre of their prior.
+    Weights and biases are uniform within 1 / sqrt(fan-in); scales of normalisation layers are 1 and
+    their biases 0; the likelihood's own parameters are at the centre of their prior.
     """
     centre, width = _start_box(target.network.layout)
     centre, width = centre.to(target.like), width.to(target.like)
-    unit = 2 * uniform(sources, target.n_parameters, like=target.like).to(target.like) - 1  # (P, n_parameters)
+    unit = (
+        2 * uniform(sources, target.n_parameters, like=target.like).to(target.like) - 1
+    )  # (P, n_parameters)
     extra = target.likelihood.from_normal(unit.new_zeros(len(sources), target.likelihood.n_extra))
     return torch.cat([centre + width * unit, extra], dim=-1)
 
@@ -57,7 +59,9 @@ def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
 def _start_box(layout: Layout) -> tuple[Tensor, Tensor]:
     """Centre and half-width of the starting values of every coordinate (D,)."""
     centre, width = torch.zeros(layout.dim), torch.zeros(layout.dim)
-    matrix_fan_in = 0  # of the matrix before, which a bias goes with; 0 after a normalisation's scale
+    matrix_fan_in = (
+        0  # of the matrix before, which a bias goes with; 0 after a normalisation's scale
+    )
     for p in layout:
         if not p.is_bias:
             matrix_fan_in = p.fan_in
@@ -78,8 +82,10 @@ class Adam:
         betas: decay of its two averages.
         batch_size: rows per step.
         n_epochs: passes over the rows; with validation rows each network keeps its best epoch.
-        schedule: "constant", or "cosine": the step rises over the first twentieth and then falls to zero.
-        weight_decay: share of every parameter, times the step, that is taken off at each step (AdamW).
+        schedule: "constant", or "cosine": the step rises over the first twentieth and then falls to
+            zero.
+        weight_decay: share of every parameter, times the step, that is taken off at each step
+            (AdamW).
     """
 
     objective: Literal["mle", "map"] = "mle"
@@ -98,7 +104,10 @@ class Adam:
             raise InputError(f'objective must be "mle" or "map"; got {self.objective!r}.')
         check_rate("learning_rate", self.learning_rate)
         if self.batch_size < 1 or self.n_epochs < 1:
-            raise InputError(f"batch_size and n_epochs must be at least 1; got {self.batch_size}, {self.n_epochs}.")
+            raise InputError(
+                f"batch_size and n_epochs must be at least 1; got {self.batch_size}, "
+                f"{self.n_epochs}."
+            )
 
     def minimise(
         self,
@@ -118,7 +127,8 @@ class Adam:
             target: network, likelihood, prior and training rows.
             start: starting vectors.
             seed: decides the order of the rows.
-            validation: rows (x, y) by whose loss each network keeps its best epoch; without them it keeps the last.
+            validation: rows (x, y) by whose loss each network keeps its best epoch; without them it
+                keeps the last.
             progress: told after each epoch.
             state: where to go on from.
             observers: called with the state after each epoch, whose tensors the next epoch changes.
@@ -129,7 +139,11 @@ class Adam:
         """
         theta = start.detach().clone().requires_grad_()
         optimiser = torch.optim.AdamW(
-            [theta], lr=self.learning_rate, betas=self.betas, weight_decay=self.weight_decay, fused=theta.is_cuda
+            [theta],
+            lr=self.learning_rate,
+            betas=self.betas,
+            weight_decay=self.weight_decay,
+            fused=theta.is_cuda,
         )
         trained = replace(target, network=target.network.for_training())
         watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
@@ -154,5 +168,7 @@ class Adam:
         """Of the negative log-likelihood of a batch (P, D), plus for MAP the batch's share of the prior."""
         score = target.batch_likelihood_and_score(theta, batch).score
         if self.objective == "map":
-            score = torch.add(score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x))
+            score = torch.add(
+                score, target.prior_and_score(theta).score, alpha=batch.n_rows / len(target.x)
+            )
         return -score

@@ -14,7 +14,13 @@ from pmcnet.bnn import BayesianTarget
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit
-from pmcnet.methods.training.state import Stage, TrainingObserver, TrainingState, check_place, check_tensors
+from pmcnet.methods.training.state import (
+    Stage,
+    TrainingObserver,
+    TrainingState,
+    check_place,
+    check_tensors,
+)
 from pmcnet.rng import stream
 
 Rows = tuple[Tensor, Tensor]
@@ -45,13 +51,17 @@ def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -
 def check_rate(name: str, value: float) -> None:
     """Raise unless a step size is positive and no larger than any that a network survives."""
     if not 0 < value <= LARGEST_RATE:
-        raise InputError(f"{name} must be positive and at most {LARGEST_RATE:g}; got {value}. Use 1e-3.")
+        raise InputError(
+            f"{name} must be positive and at most {LARGEST_RATE:g}; got {value}. Use 1e-3."
+        )
 
 
 def check_schedule(schedule: Schedule) -> None:
     """Raise unless the schedule is known."""
     if schedule not in get_args(Schedule):
-        raise InputError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {schedule!r}.")
+        raise InputError(
+            f"schedule must be one of {', '.join(get_args(Schedule))}; got {schedule!r}."
+        )
 
 
 def scheduled(rate: float, schedule: Schedule, done: float) -> float:
@@ -66,8 +76,13 @@ def averages(optimiser: torch.optim.Optimizer, parameter: Tensor) -> dict[str, T
     fused = bool(optimiser.param_groups[0].get("fused"))
     found = optimiser.state[parameter]
     if not found:  # as Adam itself begins
-        found["step"] = torch.zeros((), dtype=torch.float32, device=parameter.device if fused else "cpu")
-        found["exp_avg"], found["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+        found["step"] = torch.zeros(
+            (), dtype=torch.float32, device=parameter.device if fused else "cpu"
+        )
+        found["exp_avg"], found["exp_avg_sq"] = (
+            torch.zeros_like(parameter),
+            torch.zeros_like(parameter),
+        )
     return {name: found[name] for name in ("step", "exp_avg", "exp_avg_sq")}
 
 
@@ -111,7 +126,8 @@ class Trained:
             validation: rows by which the best epoch is kept.
             progress: told after each epoch.
             state: where to go on from; the history is then that of the whole training.
-            observers: called with the state after each epoch, whose tensors the next epoch may change.
+            observers: called with the state after each epoch, whose tensors the next epoch may
+                change.
         """
         raise NotImplementedError
 
@@ -166,7 +182,8 @@ class Watch:
         """Go on from the state, where there is one: its tensors are copied into those of the training.
 
         Args:
-            parts: what the next epoch needs, by name and as it is after `first` epochs, but for the numbers.
+            parts: what the next epoch needs, by name and as it is after `first` epochs, but for the
+                numbers.
             kept: of the shape of what is judged.
         """
         if self.state is None:
@@ -180,7 +197,10 @@ class Watch:
             for name, part in everything.items():
                 part.copy_(self.state.tensors[name])
         lines = enumerate(history.tolist(), start=1)
-        self.history = [EpochRecord(i, None if math.isnan(loss) else loss, seconds) for i, (loss, seconds) in lines]
+        self.history = [
+            EpochRecord(i, None if math.isnan(loss) else loss, seconds)
+            for i, (loss, seconds) in lines
+        ]
         self._lines[: len(history)] = history[: len(self._lines)]
         self._start -= self.history[-1].seconds if self.history else 0.0
 
@@ -197,7 +217,11 @@ class Watch:
         loss = torch.where(loss.isnan(), torch.inf, loss)
         if not hasattr(self, "best"):
             self._begin(kept)
-        better = loss < self.loss if self.validation is not None else torch.ones_like(loss, dtype=torch.bool)
+        better = (
+            loss < self.loss
+            if self.validation is not None
+            else torch.ones_like(loss, dtype=torch.bool)
+        )
         shape = (-1, *(1 for _ in kept.shape[1:]))
         self.best = torch.where(better.reshape(shape), kept.detach(), self.best)
         self.loss = torch.where(better, loss, self.loss)
@@ -210,7 +234,9 @@ class Watch:
         Args:
             parts: what the next one needs, by name; only of trainings that can be gone on with.
         """
-        self.history.append(EpochRecord(len(self.history) + 1, self._average, time.monotonic() - self._start))
+        self.history.append(
+            EpochRecord(len(self.history) + 1, self._average, time.monotonic() - self._start)
+        )
         if self.progress is not None:
             self.progress(len(self.history), self.n_epochs)
         if self._observers and parts is not None:
@@ -232,11 +258,15 @@ class Watch:
         n = len(self.history)
         self._lines[n - 1] = math.nan if loss is None else loss, seconds
         tensors = self._tensors(parts) | {"history": torch.from_numpy(self._lines[:n])}
-        state = TrainingState({k: tensor.detach() for k, tensor in tensors.items()}, n, self.seed, self.stage)
+        state = TrainingState(
+            {k: tensor.detach() for k, tensor in tensors.items()}, n, self.seed, self.stage
+        )
         for observer in self._observers:
             observer(state)
 
     def _tensors(self, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the next epoch needs, and what has been kept so far."""
-        judged = {"best": self.best, "loss": self.loss, "at": self.at} if hasattr(self, "best") else {}
+        judged = (
+            {"best": self.best, "loss": self.loss, "at": self.at} if hasattr(self, "best") else {}
+        )
         return {**parts, **judged}

@@ -1,6 +1,7 @@
 """Where the proposals of a sampler begin: M trained networks, or one with noise around it.
 
-The paper starts from the ADAM-MLE solution and does not say how M means come from it; both ways are offered.
+The paper starts from the ADAM-MLE solution and does not say how M means come from it; both ways are
+offered.
 """
 
 from collections.abc import Iterable
@@ -61,8 +62,12 @@ class Restarts:
     ) -> Tensor:
         """The optimum of each run."""
         start = default_start(target, [stream(seed, 0, block) for block in range(n)])
-        trained = partial(self.adam.minimise, target, seed=seed, validation=validation, progress=progress)
-        if comm.size > 1 and target.network.n_together == 1:  # networks that are trained one after another anyway
+        trained = partial(
+            self.adam.minimise, target, seed=seed, validation=validation, progress=progress
+        )
+        if (
+            comm.size > 1 and target.network.n_together == 1
+        ):  # networks that are trained one after another anyway
             parts = [[trained(start[block]).theta] for block in comm.blocks(n)]
             return comm.gather(n, parts)[0]
         found = trained(start, state=state, observers=observers, stage="start")
@@ -97,10 +102,18 @@ class Jitter:
         solution = self.solution
         if solution is None:
             (solution,) = Restarts(self.adam)(
-                target, 1, seed=seed, validation=validation, progress=progress, state=state, observers=observers
+                target,
+                1,
+                seed=seed,
+                validation=validation,
+                progress=progress,
+                state=state,
+                observers=observers,
             )
             solution = comm.agreed(solution)
-        noise = standard_normal([stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.like)
+        noise = standard_normal(
+            [stream(seed, 0, block) for block in range(1, n + 1)], (target.dim,), like=target.like
+        )
         return solution.to(target.like) + self.scale * noise
 
 
@@ -124,5 +137,8 @@ class Given:
     ) -> Tensor:
         """The points themselves."""
         if self.points.shape != (n, target.dim):
-            raise InputError(f"the start must be (n_proposals={n}, dim={target.dim}); got {tuple(self.points.shape)}.")
+            raise InputError(
+                f"the start must be (n_proposals={n}, dim={target.dim}); got "
+                f"{tuple(self.points.shape)}."
+            )
         return self.points

@@ -28,12 +28,13 @@ MOST_EPOCHS = 1 << 32
 class TrainingState(NamedTuple):
     """A training after some epochs.
 
-    `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch on validation rows,
-    and the history, (epochs, 2) of validation loss (NaN without such rows) and seconds. `stage` says what is trained:
-    the networks of a "fit", those from which a sampler is to "start", or chains on their "walk" from there.
+    `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch
+    on validation rows, and the history, (epochs, 2) of validation loss (NaN without such rows) and
+    seconds. `stage` says what is trained: the networks of a "fit", those from which a sampler is to
+    "start", or chains on their "walk" from there.
 
-    The tensors that an observer sees are those of the training itself, which its next epoch changes: write them to disk
-    at once, or copy what is to be kept.
+    The tensors that an observer sees are those of the training itself, which its next epoch
+    changes: write them to disk at once, or copy what is to be kept.
     """
 
     tensors: Mapping[str, Tensor]
@@ -51,7 +52,8 @@ def save_training(state: TrainingState, path: str | Path, *, problem: str = "") 
     Args:
         state: of a training.
         path: of the file.
-        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them again.
+        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them
+            again.
     """
     from safetensors.torch import save
 
@@ -70,7 +72,9 @@ def load_training(path: str | Path, device: torch.device | None = None) -> Train
         moved = {name: tensor.to(device or "cpu") for name, tensor in tensors.items()}
         return _checked(TrainingState(moved, **form))
     except (LookupError, MemoryError, OSError, TypeError, ValueError) as error:
-        raise InputError(f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again.") from error
+        raise InputError(
+            f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+        ) from error
 
 
 def _checked(state: TrainingState) -> TrainingState:
@@ -103,22 +107,29 @@ def check_tensors(state: TrainingState, parts: Mapping[str, Tensor]) -> None:
     """Raise unless the state's tensors have the names, shapes and types of `parts`."""
     found = state.tensors
     if found.keys() != parts.keys():
-        raise _misfit(f"it holds {', '.join(sorted(found)) or 'nothing'}; needed are {', '.join(sorted(parts))}")
+        raise _misfit(
+            f"it holds {', '.join(sorted(found)) or 'nothing'}; needed are "
+            f"{', '.join(sorted(parts))}"
+        )
     for name, part in parts.items():
         have, need = found[name], part
         if have.shape != need.shape or have.dtype != need.dtype:
             raise _misfit(
-                f"its {name} is {tuple(have.shape)} of {have.dtype}; needed is {tuple(need.shape)} of {need.dtype}"
+                f"its {name} is {tuple(have.shape)} of {have.dtype}; needed is {tuple(need.shape)} "
+                f"of {need.dtype}"
             )
 
 
 def refuse_state(name: str, state: TrainingState | None) -> None:
     """Raise where a state is given to a method that cannot go on from one."""
     if state is not None:
-        raise InputError(f"{name} cannot go on from a state. Fit from the beginning: leave state out.")
+        raise InputError(
+            f"{name} cannot go on from a state. Fit from the beginning: leave state out."
+        )
 
 
 def _misfit(why: str) -> InputError:
     return InputError(
-        f"the training cannot go on from this state: {why:.300}. Continue with the settings and data it was begun with."
+        f"the training cannot go on from this state: {why:.300}. Continue with the settings and "
+        "data it was begun with."
     )

@@ -21,11 +21,14 @@ def finite(values: Any, name: str) -> Array:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
-        raise InputError(f"{name} must be numbers in lists of equal length; got {values!r:.80}.") from error
+        raise InputError(
+            f"{name} must be numbers in lists of equal length; got {values!r:.80}."
+        ) from error
     bad = int(np.count_nonzero(~(np.abs(array) <= LARGEST)))
     if bad:
         raise InputError(
-            f"{name} must be finite, at most {LARGEST:g}; {bad} of {array.size} values are not. Leave those out before "
+            f"{name} must be finite, at most {LARGEST:g}; {bad} of {array.size} values are not. "
+            "Leave those out before "
             "drawing."
         )
     return array
@@ -35,7 +38,9 @@ def finite_list(values: Any, name: str) -> Array:
     """Return `values` as a non-empty one-dimensional float array."""
     array = finite(values, name)
     if array.ndim != 1 or array.size == 0:
-        raise InputError(f"{name} must be a non-empty flat list of numbers; got shape {array.shape}.")
+        raise InputError(
+            f"{name} must be a non-empty flat list of numbers; got shape {array.shape}."
+        )
     return array
 
 
@@ -64,5 +69,8 @@ def entry(item: Mapping[str, Any], key: str, name: str) -> Any:
 def class_name(index: int, names: Sequence[str]) -> str:
     """Return the name of class `index`."""
     if not 0 <= index < len(names):
-        raise InputError(f"class {index} has no name; class_names has {len(names)} entries. Give one name per class.")
+        raise InputError(
+            f"class {index} has no name; class_names has {len(names)} entries. Give one name per "
+            "class."
+        )
     return str(names[index])

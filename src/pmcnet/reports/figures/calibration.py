@@ -36,25 +36,39 @@ class Coverage(NamedTuple):
 
 def reliability(bins: Sequence[Mapping[str, Any]]) -> Reliability | None:
     """Return the checked bins that hold rows, or None where none does."""
-    filled = [(i, item) for i, item in enumerate(bins) if entry(item, "n", f"calibration bins[{i}]")]
+    filled = [
+        (i, item) for i, item in enumerate(bins) if entry(item, "n", f"calibration bins[{i}]")
+    ]
     if not filled:
         return None
 
     def column(key: str, otherwise: str = "") -> Array:
-        values = [item.get(key) if item.get(key) is not None else item.get(otherwise) for _, item in filled]
+        values = [
+            item.get(key) if item.get(key) is not None else item.get(otherwise)
+            for _, item in filled
+        ]
         return probabilities(values, f"calibration {key}")
 
     counts = np.asarray([item["n"] for _, item in filled], dtype=np.float64)
     return Reliability(
-        column("confidence"), column("accuracy"), counts, column("low", "accuracy"), column("high", "accuracy")
+        column("confidence"),
+        column("accuracy"),
+        counts,
+        column("low", "accuracy"),
+        column("high", "accuracy"),
     )
 
 
 def coverage(data: Mapping[str, Any]) -> Coverage:
     """Return the checked levels and coverages; low and high are the coverage itself where absent."""
     levels = probabilities(entry(data, "levels", "calibration"), "calibration levels")
-    given = {key: data.get(key) if data.get(key) is not None else data.get("coverage") for key in Coverage._fields[1:]}
-    found = Coverage(levels, *(probabilities(values, f"calibration {key}") for key, values in given.items()))
+    given = {
+        key: data.get(key) if data.get(key) is not None else data.get("coverage")
+        for key in Coverage._fields[1:]
+    }
+    found = Coverage(
+        levels, *(probabilities(values, f"calibration {key}") for key, values in given.items())
+    )
     if {values.size for values in found} != {levels.size}:
         raise InputError(
             f"calibration must have one coverage, low and high per level ({levels.size}); "
@@ -70,10 +84,23 @@ def reliability_panel(ax: Axes, bins: Reliability) -> None:
     ax.plot(bins.confidence, bins.accuracy, "o-", color=canvas.ACCENT, linewidth=1, markersize=5.5)
     closest = float(np.diff(np.sort(bins.confidence)).min()) if bins.n.size > 1 else 1.0
     heights = _TALLEST * bins.n / bins.n.max()
-    ax.bar(bins.confidence, heights, bottom=_STRIP, width=min(0.05, 0.8 * max(closest, 0.005)), color=canvas.BARS)
+    ax.bar(
+        bins.confidence,
+        heights,
+        bottom=_STRIP,
+        width=min(0.05, 0.8 * max(closest, 0.005)),
+        color=canvas.BARS,
+    )
     if closest >= _GAP:
         for x, height, n in zip(bins.confidence, heights, bins.n, strict=True):
-            ax.text(x, _STRIP + height + 0.015, f"{n:.0f}", ha="center", size=canvas.TICK_SIZE, color=canvas.INK)
+            ax.text(
+                x,
+                _STRIP + height + 0.015,
+                f"{n:.0f}",
+                ha="center",
+                size=canvas.TICK_SIZE,
+                color=canvas.INK,
+            )
     ax.set(xlim=(-0.04, 1.04), ylim=(_STRIP, 1.04))
     ax.spines["left"].set_bounds(0, 1)
 

@@ -18,7 +18,11 @@ INK = "#262626"
 GREY = "#737373"
 PALE = "#d4d4d4"
 BARS = "#bdbdbd"
-TINTS = {"80": "#f0a988", "95": "#f7cfbb", "99": "#fce9df"}  # of the accent by level in percent, darker where likelier
+TINTS = {
+    "80": "#f0a988",
+    "95": "#f7cfbb",
+    "99": "#fce9df",
+}  # of the accent by level in percent, darker where likelier
 
 TITLE_SIZE = 14.0
 PANEL_SIZE = 12.0
@@ -79,7 +83,9 @@ def axis_names(axes: Sequence[Axes], x: str, y: str) -> None:
 def outer_ticks(axes: Sequence[Axes]) -> None:
     """Take the names of ticks from all but the outer panels, where all panels have the same."""
     for i, ax in enumerate(axes):
-        ax.tick_params(labelleft=i % _n_columns(axes) == 0, labelbottom=i + _n_columns(axes) >= len(axes))
+        ax.tick_params(
+            labelleft=i % _n_columns(axes) == 0, labelbottom=i + _n_columns(axes) >= len(axes)
+        )
 
 
 def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> None:
@@ -113,7 +119,10 @@ def checked_path(path: Path | str) -> Path:
     """Return `path`; refuse a suffix no figure is written in."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"a figure is written as one of {', '.join(SUFFIXES)}; got {path.name!r}. Change the suffix.")
+        raise InputError(
+            f"a figure is written as one of {', '.join(SUFFIXES)}; got {path.name!r}. Change the "
+            "suffix."
+        )
     return path
 
 
@@ -133,7 +142,8 @@ def svg(figure: Figure) -> str:
     """Return `figure` as SVG whose words are text, the same for the same data."""
     _settle(figure)
     written = io.BytesIO()
-    # fonttype has no argument of its own; the fixed salt and absent date make equal data give equal files
+    # fonttype has no argument of its own; the fixed salt and absent date make equal data give equal
+    # files
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pmcnet"}):
         figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue().decode()
@@ -144,7 +154,8 @@ def _n_columns(axes: Sequence[Axes]) -> int:
 
 
 def _settle(figure: Figure) -> None:
-    figure.draw_without_rendering()  # square panels move in the first layout; the second, on saving, is right
+    # square panels move in the first layout; the second, on saving, is right
+    figure.draw_without_rendering()
 
 
 def _open(ax: Axes) -> None:

@@ -23,23 +23,33 @@ _LONGEST = 14  # letters before a class name is wrapped
 
 
 def confusion(
-    by_label: Mapping[str, Sequence[Sequence[float]]], path: Path | str, title: str, class_names: Sequence[str]
+    by_label: Mapping[str, Sequence[Sequence[float]]],
+    path: Path | str,
+    title: str,
+    class_names: Sequence[str],
 ) -> Path:
     """Draw one heat map per label, numbers being counts and colours shares of the true class.
 
     Args:
-        by_label: matrices of mean counts, rows the truth and columns the prediction, by what to call each.
+        by_label: matrices of mean counts, rows the truth and columns the prediction, by what to
+            call each.
         path: where to write; `.png` or `.svg`.
         title: the title of the figure.
         class_names: one name per class.
     """
     non_empty(by_label, "by_label")
-    counts = {str(label): checked_counts(matrix, str(label), len(class_names)) for label, matrix in by_label.items()}
+    counts = {
+        str(label): checked_counts(matrix, str(label), len(class_names))
+        for label, matrix in by_label.items()
+    }
     names = [
-        canvas.wrapped(str(name), _LONGEST * 0.62 * canvas.TICK_SIZE / 72, canvas.TICK_SIZE) for name in class_names
+        canvas.wrapped(str(name), _LONGEST * 0.62 * canvas.TICK_SIZE / 72, canvas.TICK_SIZE)
+        for name in class_names
     ]
     figure, axes = canvas.sheet(len(counts), title, panel=_size(names, len(counts)), beside=1.2)
-    figure.set_layout_engine("compressed", w_pad=0.12, h_pad=0.1)  # made for panels that must be square
+    figure.set_layout_engine(
+        "compressed", w_pad=0.12, h_pad=0.1
+    )  # made for panels that must be square
     for ax, (label, matrix) in zip(axes, counts.items(), strict=True):
         canvas.panel_title(ax, f"{label}\n{_right(matrix)}")
         image = _panel(ax, matrix, names)
@@ -65,11 +75,14 @@ def checked_counts(matrix: Sequence[Sequence[float]], label: str, n_classes: int
     counts = finite(matrix, f"the matrix of {label}")
     if counts.shape != (n_classes, n_classes):
         raise InputError(
-            f"the matrix of {label} must be (n_classes={n_classes}, n_classes={n_classes}); got {counts.shape}. "
+            f"the matrix of {label} must be (n_classes={n_classes}, n_classes={n_classes}); got "
+            f"{counts.shape}. "
             "Give one class name per row and column."
         )
     if counts.min() < 0:
-        raise InputError(f"the matrix of {label} must hold counts of at least 0; got {counts.min():.6g}.")
+        raise InputError(
+            f"the matrix of {label} must hold counts of at least 0; got {counts.min():.6g}."
+        )
     return counts
 
 
@@ -82,16 +95,22 @@ def _panel(ax: Axes, counts: Array, names: Sequence[str]) -> AxesImage:
         ax.text(j, i, cell_text(float(count)), ha="center", va="center", size=size, color=colour)
     ticks = range(len(names))
     ax.set_yticks(ticks, names)
-    slanted: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if _crowded(names) else {}
+    slanted: dict[str, Any] = (
+        {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if _crowded(names) else {}
+    )
     ax.set_xticks(ticks, names, **slanted)
     ax.tick_params(length=0)
-    ax.spines[:].set(visible=True, color=canvas.PALE, linewidth=0.8)  # white cells would join the next panel's
+    ax.spines[:].set(
+        visible=True, color=canvas.PALE, linewidth=0.8
+    )  # white cells would join the next panel's
     return image
 
 
 def _bar(figure: Figure, image: AxesImage, axes: Sequence[Axes]) -> None:
     shrink = 0.7 * axes[0].get_position().height  # as high as one panel, however many there are
-    bar = figure.colorbar(image, ax=list(axes), shrink=shrink, aspect=16, ticks=[0, 0.05, 0.2, 0.5, 1])
+    bar = figure.colorbar(
+        image, ax=list(axes), shrink=shrink, aspect=16, ticks=[0, 0.05, 0.2, 0.5, 1]
+    )
     bar.set_label("share of the true class", size=canvas.LABEL_SIZE, color=canvas.INK)
     bar.ax.set_yticklabels(["0", "5 %", "20 %", "50 %", "100 %"])
     bar.ax.tick_params(labelsize=canvas.TICK_SIZE, length=0, labelcolor=canvas.INK)

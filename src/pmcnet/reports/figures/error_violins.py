@@ -34,14 +34,26 @@ def squared_errors(by_method: Mapping[str, Sequence[float]], path: Path | str, t
     for ax, (method, values) in zip(axes, errors.items(), strict=True):
         violin_panel(ax, values, axis, named=ax is axes[-1])
         name = canvas.wrapped(method, _NAME, canvas.LABEL_SIZE)
-        ax.set_ylabel(name, rotation=0, ha="right", va="center", size=canvas.LABEL_SIZE, color=canvas.INK)
+        ax.set_ylabel(
+            name, rotation=0, ha="right", va="center", size=canvas.LABEL_SIZE, color=canvas.INK
+        )
         _beside(ax, 0.5, number(float(np.median(values))))
     _beside(axes[0], 1.12, "median")
-    axes[-1].set_xlabel(_told(list(errors.values()), axis), size=canvas.LABEL_SIZE, color=canvas.INK)
+    axes[-1].set_xlabel(
+        _told(list(errors.values()), axis), size=canvas.LABEL_SIZE, color=canvas.INK
+    )
     handles = [
         Patch(color=canvas.TINTS["95"], linewidth=0),
         Patch(fill=False, edgecolor=canvas.INK, linewidth=1.4),
-        Line2D([], [], color=canvas.ACCENT, marker="D", markersize=6.5, markeredgewidth=0, linestyle="none"),
+        Line2D(
+            [],
+            [],
+            color=canvas.ACCENT,
+            marker="D",
+            markersize=6.5,
+            markeredgewidth=0,
+            linestyle="none",
+        ),
     ]
     canvas.legend(figure, handles, [words for _, words in MARKS])
     return canvas.save(figure, path)
@@ -50,10 +62,20 @@ def squared_errors(by_method: Mapping[str, Sequence[float]], path: Path | str, t
 def _told(found: list[Array], axis: Axis) -> str:
     """Say below the axis what is drawn, and what is too small for it."""
     lines = [f"squared error of {rows_of(found)}", left_out(np.concatenate(found), axis).strip()]
-    return "\n".join(canvas.wrapped(line, _WIDTH - _NAME, canvas.LABEL_SIZE) for line in lines if line)
+    return "\n".join(
+        canvas.wrapped(line, _WIDTH - _NAME, canvas.LABEL_SIZE) for line in lines if line
+    )
 
 
 def _beside(ax: Axes, height: float, words: str) -> None:
     """Write at the right of a row, `height` being a share of the row's."""
     align = "center" if height < 1 else "bottom"
-    ax.text(1.02, height, words, transform=ax.transAxes, va=align, size=canvas.TICK_SIZE, color=canvas.INK)
+    ax.text(
+        1.02,
+        height,
+        words,
+        transform=ax.transAxes,
+        va=align,
+        size=canvas.TICK_SIZE,
+        color=canvas.INK,
+    )

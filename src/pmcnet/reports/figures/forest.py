@@ -27,12 +27,24 @@ class Spread(NamedTuple):
 
 def metric_table(metrics: Sequence[Mapping[str, Any]]) -> Markup:
     """Return one row per metric: of the averaged prediction, and over single draws."""
-    header = ["metric", "averaged prediction", "95 % of draws", "mean of draws", "std of draws", "better"]
+    header = [
+        "metric",
+        "averaged prediction",
+        "95 % of draws",
+        "mean of draws",
+        "std of draws",
+        "better",
+    ]
     rows = []
     for metric in metrics:
         draws = metric.get("per_draw") or {}
         low, high = draws.get("interval95") or (None, None)
-        measured = [number(metric["value"]), span(low, high), number(draws.get("mean")), number(draws.get("std"))]
+        measured = [
+            number(metric["value"]),
+            span(low, high),
+            number(draws.get("mean")),
+            number(draws.get("std")),
+        ]
         rows.append([name_of(metric), *measured, str(metric.get("better") or MISSING)])
     return table(header, rows, "Metrics on the test set")
 
@@ -53,7 +65,9 @@ def spread_of(metric: Mapping[str, Any]) -> Spread | None:
     if low > high:
         raise InputError(f"interval95 of {metric['name']} must be [low, high]; got {[low, high]}.")
     mean, value = draws.get("mean"), metric["value"]
-    return Spread(low, high, float(mean) if real(mean) else None, float(value) if real(value) else None)
+    return Spread(
+        low, high, float(mean) if real(mean) else None, float(value) if real(value) else None
+    )
 
 
 def forest(metrics: Sequence[Mapping[str, Any]]) -> Markup | None:
@@ -62,9 +76,14 @@ def forest(metrics: Sequence[Mapping[str, Any]]) -> Markup | None:
     if not found:
         return None
     lines = [_line(metric, spread, f"forest-{i}") for i, (metric, spread) in enumerate(found)]
-    legend = [("diamond", "averaged prediction"), ("dot", "mean of single draws"), ("bar", "95 % of single draws")]
+    legend = [
+        ("diamond", "averaged prediction"),
+        ("dot", "mean of single draws"),
+        ("bar", "95 % of single draws"),
+    ]
     caption = (
-        "Each metric on its own scale. A wide bar says that single draws of the posterior disagree about it; "
+        "Each metric on its own scale. A wide bar says that single draws of the posterior disagree "
+        "about it; "
         "a diamond on the better side of the bar, that averaging over the draws pays."
     )
     return tag("figure", marks(legend), *lines, tag("figcaption", caption), class_="forest")
@@ -72,7 +91,9 @@ def forest(metrics: Sequence[Mapping[str, Any]]) -> Markup | None:
 
 def forest_panel(ax: Axes, spread: Spread) -> None:
     """Draw one interval, its mean and the averaged prediction on a line."""
-    ax.plot([spread.low, spread.high], [0, 0], color=canvas.BARS, linewidth=7, solid_capstyle="round")
+    ax.plot(
+        [spread.low, spread.high], [0, 0], color=canvas.BARS, linewidth=7, solid_capstyle="round"
+    )
     if spread.mean is not None:
         ax.plot([spread.mean], [0], "o", color=canvas.INK, markersize=6, markeredgewidth=0)
     if spread.value is not None:
@@ -91,7 +112,9 @@ def _line(metric: Mapping[str, Any], spread: Spread, key: str) -> Markup:
     ax.set_position((0.05, 0.42, 0.9, 0.55))
     forest_panel(ax, spread)
     name = name_of(metric)
-    words = f"{name}: averaged prediction {number(spread.value)}, mean of draws {number(spread.mean)}, "
+    words = (
+        f"{name}: averaged prediction {number(spread.value)}, mean of draws {number(spread.mean)}, "
+    )
     words += f"95 % of draws from {span(spread.low, spread.high)}"
     better = f"{metric['better']} is better" if metric.get("better") else None
     label = tag("div", tag("strong", name), tag("small", better), class_="name")

@@ -25,7 +25,9 @@ class Beta(NamedTuple):
 
     def density(self, x: Array) -> Array:
         """Return x^(a-1) (1-x)^(b-1) / B(a, b) at points inside (0, 1)."""
-        log_density = (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x) - betaln(self.a, self.b)
+        log_density = (
+            (self.a - 1) * np.log(x) + (self.b - 1) * np.log1p(-x) - betaln(self.a, self.b)
+        )
         return np.asarray(np.exp(log_density))
 
 
@@ -43,11 +45,14 @@ def beta_by_moments(draws: Array) -> Beta | None:
     return Beta(mean * total, (1 - mean) * total)
 
 
-def histograms(rows: Sequence[Mapping[str, Any]], path: Path | str, title: str, class_names: Sequence[str]) -> Path:
+def histograms(
+    rows: Sequence[Mapping[str, Any]], path: Path | str, title: str, class_names: Sequence[str]
+) -> Path:
     """Draw, for each row, the histogram over draws of the probability of its true class.
 
-    A Beta density fitted by moments lies over it. Where the draws do not differ there is a line in its place;
-    where they are all 0 or 1 but differ, the bars stand alone, since no Beta density has those moments.
+    A Beta density fitted by moments lies over it. Where the draws do not differ there is a line in
+    its place; where they are all 0 or 1 but differ, the bars stand alone, since no Beta density has
+    those moments.
 
     Args:
         rows: `{"row", "class", "probability": [one per draw]}`, one per panel.
@@ -129,7 +134,9 @@ def _overlay(ax: Axes, draws: Array, tallest: float) -> float:
 def _note(ax: Axes, text: str, third: int) -> None:
     """Write in the left, middle or right third of a panel, where there is room."""
     x, align = ((0.04, "left"), (0.5, "center"), (0.96, "right"))[third]
-    for i, line in enumerate(text.splitlines()):  # one by one, so that each is aligned in whatever font it is shown
+    for i, line in enumerate(
+        text.splitlines()
+    ):  # one by one, so that each is aligned in whatever font it is shown
         down = (0, -1.3 * canvas.TICK_SIZE * i)
         ax.annotate(
             line,

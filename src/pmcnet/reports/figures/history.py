@@ -26,8 +26,14 @@ def course(history: Sequence[Mapping[str, Any]], key: str) -> Course | None:
 
     A step without number counts from 1.
     """
-    steps = [item["step"] if _drawable(item.get("step")) else 1 + i for i, item in enumerate(history)]
-    pairs = [(step, item[key]) for step, item in zip(steps, history, strict=True) if _drawable(item.get(key))]
+    steps = [
+        item["step"] if _drawable(item.get("step")) else 1 + i for i, item in enumerate(history)
+    ]
+    pairs = [
+        (step, item[key])
+        for step, item in zip(steps, history, strict=True)
+        if _drawable(item.get(key))
+    ]
     return Course(*np.asarray(pairs, dtype=np.float64).T) if pairs else None
 
 
@@ -38,7 +44,14 @@ def _drawable(value: Any) -> bool:
 def course_panel(ax: Axes, found: Course) -> None:
     """Draw the values against the step; powers of ten where they span decades."""
     few = found.step.size <= 40
-    ax.plot(found.step, found.value, color=canvas.ACCENT, linewidth=1.8, marker="o" if few else "", markersize=3.5)
+    ax.plot(
+        found.step,
+        found.value,
+        color=canvas.ACCENT,
+        linewidth=1.8,
+        marker="o" if few else "",
+        markersize=3.5,
+    )
     ax.grid(axis="y", color=canvas.PALE, linewidth=0.6)
     first, last = float(found.step.min()), float(found.step.max())
     margin = 0.5 if last - first < 3 else 0.03 * (last - first)

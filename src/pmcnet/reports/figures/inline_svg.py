@@ -45,8 +45,12 @@ def _drawing(body: str, key: str) -> str:
     body = _LEFT_OUT.sub("", body)
     body = _ID.sub(lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "", body)
     body = body.replace('xlink:href="#', f'href="#{key}-').replace("url(#", f"url(#{key}-")
-    body = _COLOUR.sub(lambda found: f"var({VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0], body)
+    body = _COLOUR.sub(
+        lambda found: f"var({VARIABLES[found[0]]})" if found[0] in VARIABLES else found[0], body
+    )
     for pattern in (_FONT, _NO_TURN, _EMPTY):
         body = pattern.sub("", body)
-    body = _TAG.sub(lambda found: _LONG.sub(r"\1", found[0]), body)  # coordinates only, never the words
+    body = _TAG.sub(
+        lambda found: _LONG.sub(r"\1", found[0]), body
+    )  # coordinates only, never the words
     return _SPACE.sub(" ", body).replace("> <", "><").strip()

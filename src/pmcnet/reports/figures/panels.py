@@ -28,7 +28,9 @@ class Panel(NamedTuple):
     draw: Callable[[Axes], None]
 
 
-def figure(key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE) -> Markup:
+def figure(
+    key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE
+) -> Markup:
     """Return a figure of all panels, `size` being that of one of several; beyond nine, the rest is folded away."""
     size = ALONE if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
@@ -39,7 +41,14 @@ def figure(key: str, panels: Sequence[Panel], caption: str, legend: Legend = (),
         else None
     )
     kind = "alone" if len(panels) == 1 else None
-    return tag("figure", marks(legend) if legend else None, shown, rest, tag("figcaption", caption), class_=kind)
+    return tag(
+        "figure",
+        marks(legend) if legend else None,
+        shown,
+        rest,
+        tag("figcaption", caption),
+        class_=kind,
+    )
 
 
 def marks(legend: Legend) -> Markup:
@@ -48,7 +57,9 @@ def marks(legend: Legend) -> Markup:
 
 
 def _mark(mark: str) -> Markup:
-    return mark if isinstance(mark, Markup) else tag("span", class_=f"mark {mark}", aria_hidden="true")
+    return (
+        mark if isinstance(mark, Markup) else tag("span", class_=f"mark {mark}", aria_hidden="true")
+    )
 
 
 def _drawn(panel: Panel, key: str, size: Size) -> Markup:

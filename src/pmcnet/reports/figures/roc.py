@@ -12,7 +12,14 @@ from matplotlib.patches import Patch
 
 from pmcnet.errors import InputError
 from pmcnet.reports.figures import canvas
-from pmcnet.reports.figures.arrays import Array, class_name, entry, finite_list, non_empty, probabilities
+from pmcnet.reports.figures.arrays import (
+    Array,
+    class_name,
+    entry,
+    finite_list,
+    non_empty,
+    probabilities,
+)
 
 _POSITIVE = 0  # the paper calls class 0 positive
 _PANEL = (3.7, 3.7)
@@ -32,7 +39,9 @@ class Curve(NamedTuple):
         return float(np.trapezoid(self.mean, self.grid))
 
 
-def roc(curves: Sequence[Mapping[str, Any]], path: Path | str, title: str, class_names: Sequence[str]) -> Path:
+def roc(
+    curves: Sequence[Mapping[str, Any]], path: Path | str, title: str, class_names: Sequence[str]
+) -> Path:
     """Draw one panel per class; of a binary problem only class 0, since the other is its mirror image.
 
     Args:
@@ -42,20 +51,32 @@ def roc(curves: Sequence[Mapping[str, Any]], path: Path | str, title: str, class
         class_names: one name per class.
     """
     non_empty(curves, "curves")
-    return _draw([(class_name(curve.label, class_names), curve) for curve in curves_to_draw(curves)], path, title)
+    return _draw(
+        [(class_name(curve.label, class_names), curve) for curve in curves_to_draw(curves)],
+        path,
+        title,
+    )
 
 
-def roc_grid(by_label: Mapping[str, Sequence[Mapping[str, Any]]], path: Path | str, title: str) -> Path:
+def roc_grid(
+    by_label: Mapping[str, Sequence[Mapping[str, Any]]], path: Path | str, title: str
+) -> Path:
     """Draw class 0 of every label, one panel each.
 
     Args:
-        by_label: the curves of each run, as in `roc`, by what to call it: a training size, a variant.
+        by_label: the curves of each run, as in `roc`, by what to call it: a training size, a
+            variant.
         path: where to write; `.png` or `.svg`.
         title: the title of the figure.
     """
     non_empty(by_label, "by_label")
     return _draw(
-        [(str(label), _positive(curves, f"curves of {label}")) for label, curves in by_label.items()], path, title
+        [
+            (str(label), _positive(curves, f"curves of {label}"))
+            for label, curves in by_label.items()
+        ],
+        path,
+        title,
     )
 
 
@@ -79,45 +100,65 @@ def _draw(panels: Sequence[tuple[str, Curve]], path: Path | str, title: str) -> 
 
 def roc_panel(ax: Axes, curve: Curve) -> None:
     """Draw one curve over its bands and the line of chance."""
-    for level in sorted(curve.bands, key=float, reverse=True):  # widest first, so that narrower ones lie on top
+    for level in sorted(
+        curve.bands, key=float, reverse=True
+    ):  # widest first, so that narrower ones lie on top
         low, high = curve.bands[level]
         ax.fill_between(curve.grid, low, high, color=canvas.TINTS[level], linewidth=0)
     roc_frame(ax)
     ax.plot(curve.grid, curve.mean, color=canvas.ACCENT, linewidth=2)
-    ax.text(0.98, 0.05, f"AUC {curve.auc:.3f}", ha="right", size=canvas.PANEL_SIZE, color=canvas.INK)
+    ax.text(
+        0.98, 0.05, f"AUC {curve.auc:.3f}", ha="right", size=canvas.PANEL_SIZE, color=canvas.INK
+    )
 
 
 def roc_frame(ax: Axes) -> None:
     """Draw the square of rates and the line of chance in it."""
     ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1)
+    ax.set(
+        xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1
+    )
 
 
 def _legend(figure: Figure, levels: Sequence[str]) -> None:
     mean = Line2D([], [], color=canvas.ACCENT, linewidth=2)
     chance = Line2D([], [], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
     bands = [Patch(color=canvas.TINTS[level]) for level in levels]
-    canvas.legend(figure, [mean, *bands, chance], ["mean", *(f"{level} % of draws" for level in levels), "chance"])
+    canvas.legend(
+        figure,
+        [mean, *bands, chance],
+        ["mean", *(f"{level} % of draws" for level in levels), "chance"],
+    )
 
 
 def _positive(curves: Sequence[Mapping[str, Any]], name: str) -> Curve:
     for i, item in enumerate(curves):
         if entry(item, "class", f"{name}[{i}]") == _POSITIVE:
             return checked_curve(item, f"{name}[{i}]")
-    raise InputError(f"{name} must hold a curve of class {_POSITIVE}; got the classes {[c['class'] for c in curves]}.")
+    raise InputError(
+        f"{name} must hold a curve of class {_POSITIVE}; got the classes "
+        f"{[c['class'] for c in curves]}."
+    )
 
 
 def checked_curve(item: Mapping[str, Any], name: str) -> Curve:
     """Return one curve and its bands, along one grid that does not decrease."""
     grid = probabilities(entry(item, "grid", name), f"{name} grid")
     if np.any(np.diff(grid) < 0):
-        raise InputError(f"{name} grid must not decrease; sort the false positive rates and their curves together.")
+        raise InputError(
+            f"{name} grid must not decrease; sort the false positive rates and their curves "
+            "together."
+        )
     mean = _along(grid, entry(item, "mean", name), f"{name} mean")
-    bands = {str(level): _band(grid, pair, f"{name} band {level}") for level, pair in item.get("bands", {}).items()}
+    bands = {
+        str(level): _band(grid, pair, f"{name} band {level}")
+        for level, pair in item.get("bands", {}).items()
+    }
     unknown = sorted(set(bands) - set(canvas.TINTS))
     if unknown:
         raise InputError(
-            f"{name} bands must be among {list(canvas.TINTS)} percent; got {unknown}. Leave the others out."
+            f"{name} bands must be among {list(canvas.TINTS)} percent; got {unknown}. Leave the "
+            "others out."
         )
     return Curve(int(entry(item, "class", name)), grid, mean, bands)
 
@@ -131,5 +172,7 @@ def _band(grid: Array, pair: Sequence[Any], name: str) -> tuple[Array, Array]:
 def _along(grid: Array, values: Any, name: str) -> Array:
     array = finite_list(values, name)
     if array.shape != grid.shape:
-        raise InputError(f"{name} must have one value per grid point ({grid.size}); got {array.size}.")
+        raise InputError(
+            f"{name} must have one value per grid point ({grid.size}); got {array.size}."
+        )
     return array

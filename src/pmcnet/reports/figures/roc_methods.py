@@ -15,7 +15,12 @@ from pmcnet.reports.record import real
 
 _FIRST_WIDTH = 2.8
 _WIDTH = 1.8
-_DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.2, 1.4), (6, 1.5, 1.2, 1.5))  # in widths of the line
+_DASHES: tuple[tuple[float, ...], ...] = (
+    (),
+    (5, 2),
+    (1.2, 1.4),
+    (6, 1.5, 1.2, 1.5),
+)  # in widths of the line
 _GREYS = (canvas.INK, canvas.GREY)
 
 
@@ -54,7 +59,13 @@ def rivals_figure(rivals: Sequence[Rival]) -> Markup:
         *((_mark(style_of(i)), f"{one.method}, AUC {one.auc:.3f}") for i, one in enumerate(rivals)),
         ("dashes", "chance"),
     ]
-    panel = Panel(None, words, "false positive rate", "true positive rate", partial(rivals_panel, rivals=rivals))
+    panel = Panel(
+        None,
+        words,
+        "false positive rate",
+        "true positive rate",
+        partial(rivals_panel, rivals=rivals),
+    )
     return figure("compare-roc", [panel], caption, legend)
 
 
@@ -64,7 +75,9 @@ def rivals_panel(ax: Axes, rivals: Sequence[Rival]) -> None:
     for i, one in enumerate(rivals):
         look = style_of(i)
         line = (0, look.dashes) if look.dashes else "solid"
-        ax.plot(one.curve.grid, one.curve.mean, color=look.colour, linewidth=look.width, linestyle=line)
+        ax.plot(
+            one.curve.grid, one.curve.mean, color=look.colour, linewidth=look.width, linestyle=line
+        )
 
 
 def style_of(i: int) -> Style:

@@ -39,13 +39,17 @@ class Intervals(NamedTuple):
 def intervals(rows: Sequence[Mapping[str, Any]]) -> Intervals:
     """Return the checked columns of `rows`: y, mean, low, high."""
     columns = [
-        finite_list([entry(row, key, f"scatter[{i}]") for i, row in enumerate(rows)], f"scatter {key}")
+        finite_list(
+            [entry(row, key, f"scatter[{i}]") for i, row in enumerate(rows)], f"scatter {key}"
+        )
         for key in Intervals._fields
     ]
     found = Intervals(*columns)
     upside_down = int(np.count_nonzero(found.low > found.high))
     if upside_down:
-        raise InputError(f"scatter low must not exceed high; it does in {upside_down} of {found.y.size} rows.")
+        raise InputError(
+            f"scatter low must not exceed high; it does in {upside_down} of {found.y.size} rows."
+        )
     return found
 
 
@@ -58,9 +62,23 @@ def scatter_panel(ax: Axes, found: Intervals) -> None:
         (covered, canvas.BARS, canvas.GREY, "o"),
         (~covered, canvas.ACCENT, canvas.ACCENT, "X"),
     ):
-        ax.vlines(found.y[kept], found.low[kept], found.high[kept], color=line, linewidth=0.8 if thin else 1.4)
+        ax.vlines(
+            found.y[kept],
+            found.low[kept],
+            found.high[kept],
+            color=line,
+            linewidth=0.8 if thin else 1.4,
+        )
         size = (4.0 if thin else 5.0) + (marker == "X")
-        ax.plot(found.y[kept], found.mean[kept], marker, color=dot, markersize=size, markeredgewidth=0, zorder=3)
+        ax.plot(
+            found.y[kept],
+            found.mean[kept],
+            marker,
+            color=dot,
+            markersize=size,
+            markeredgewidth=0,
+            zorder=3,
+        )
     _same_limits(ax, found)
 
 

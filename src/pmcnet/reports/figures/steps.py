@@ -20,7 +20,9 @@ _MOST_MARKERS = 12
 _PANEL = (4.2, 3.4)
 
 
-def metric_by_step(by_label: Mapping[str, Sequence[Mapping[str, float]]], path: Path | str, title: str) -> Path:
+def metric_by_step(
+    by_label: Mapping[str, Sequence[Mapping[str, float]]], path: Path | str, title: str
+) -> Path:
     """Draw AUC and accuracy against the step, from 1, one line per label; the first label has the accent.
 
     Args:
@@ -29,7 +31,10 @@ def metric_by_step(by_label: Mapping[str, Sequence[Mapping[str, float]]], path: 
         title: the title of the figure.
     """
     non_empty(by_label, "by_label")
-    series = {metric: {str(k): _values(v, metric, str(k)) for k, v in by_label.items()} for metric in METRICS}
+    series = {
+        metric: {str(k): _values(v, metric, str(k)) for k, v in by_label.items()}
+        for metric in METRICS
+    }
     figure, axes = canvas.sheet(len(METRICS), title, panel=_PANEL, beside=1.6)
     for ax, metric in zip(axes, METRICS, strict=True):
         canvas.panel_title(ax, _NAMES[metric])
@@ -57,9 +62,16 @@ def _style(i: int) -> dict[str, Any]:
         return {"color": canvas.ACCENT, "linewidth": 2.2, "marker": "o", "zorder": 3}
     j = i - 1
     grey, dash = _GREYS[j % len(_GREYS)], _DASHES[j // len(_GREYS) % len(_DASHES)]
-    return {"color": grey, "linestyle": dash, "linewidth": 1.5, "marker": _MARKERS[j % len(_MARKERS)]}
+    return {
+        "color": grey,
+        "linestyle": dash,
+        "linewidth": 1.5,
+        "marker": _MARKERS[j % len(_MARKERS)],
+    }
 
 
 def _values(steps: Sequence[Mapping[str, float]], metric: str, label: str) -> Array:
     name = f"{metric} of {label}"
-    return finite_list([entry(step, metric, f"step {1 + i} of {label}") for i, step in enumerate(steps)], name)
+    return finite_list(
+        [entry(step, metric, f"step {1 + i} of {label}") for i, step in enumerate(steps)], name
+    )

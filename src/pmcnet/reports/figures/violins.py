@@ -45,7 +45,10 @@ def squared_errors(method: str, values: Any) -> Array:
     """Return the checked squared errors of `method`, one per test row."""
     errors = finite_list(values, f"squared_errors of {method}")
     if errors.min() < 0:
-        raise InputError(f"squared_errors of {method} must be at least 0; got {errors.min():.6g}. Give the squares.")
+        raise InputError(
+            f"squared_errors of {method} must be at least 0; got {errors.min():.6g}. Give the "
+            "squares."
+        )
     return errors
 
 
@@ -53,8 +56,12 @@ def violins_figure(by_method: Sequence[tuple[str, Array]]) -> Markup:
     """Return one row per method: its name and median, and beside it how its squared errors spread."""
     axis = common_axis([errors for _, errors in by_method])
     last = len(by_method) - 1
-    rows = [_row(i, method, errors, axis, i == last) for i, (method, errors) in enumerate(by_method)]
-    medians = ", ".join(f"{method} {number(float(np.median(errors)))}" for method, errors in by_method)
+    rows = [
+        _row(i, method, errors, axis, i == last) for i, (method, errors) in enumerate(by_method)
+    ]
+    medians = ", ".join(
+        f"{method} {number(float(np.median(errors)))}" for method, errors in by_method
+    )
     found = [errors for _, errors in by_method]
     caption = f"Squared errors of {rows_of(found)} on a logarithmic axis; medians: {medians}. "
     caption += f"The farther left, the better.{left_out(np.concatenate(found), axis)}"
@@ -64,7 +71,9 @@ def violins_figure(by_method: Sequence[tuple[str, Array]]) -> Markup:
 def rows_of(found: Sequence[Array]) -> str:
     """Return how many test rows the errors are of, where all methods have as many."""
     sizes = {errors.size for errors in found}
-    return f"{count(min(sizes))} test row{'s' * (min(sizes) > 1)}" if len(sizes) == 1 else "test rows"
+    return (
+        f"{count(min(sizes))} test row{'s' * (min(sizes) > 1)}" if len(sizes) == 1 else "test rows"
+    )
 
 
 def common_axis(found: list[Array]) -> Axis:
@@ -85,7 +94,11 @@ def violin_panel(ax: Axes, errors: Array, axis: Axis, *, named: bool) -> None:
     lowest, low, median, high, highest = np.quantile(x, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
     ax.plot([lowest, low], [0, 0], color=canvas.INK, linewidth=1.4)
     ax.plot([high, highest], [0, 0], color=canvas.INK, linewidth=1.4)
-    ax.add_patch(Rectangle((low, -_BOX), high - low, 2 * _BOX, fill=False, edgecolor=canvas.INK, linewidth=1.4))
+    ax.add_patch(
+        Rectangle(
+            (low, -_BOX), high - low, 2 * _BOX, fill=False, edgecolor=canvas.INK, linewidth=1.4
+        )
+    )
     ax.plot([median], [0], "D", color=canvas.ACCENT, markersize=6.5, markeredgewidth=0, zorder=4)
     margin = 0.03 * (axis.high - axis.low)
     ax.set(xlim=(axis.low - margin, axis.high + margin), ylim=(-1.08, 1.08), yticks=())
@@ -127,22 +140,34 @@ def _row(i: int, method: str, errors: Array, axis: Axis, last: bool) -> Markup:
         ax.set_xlabel("squared error", size=canvas.LABEL_SIZE, color=canvas.INK)
     low, median, high = np.quantile(errors, (0.25, 0.5, 0.75)).tolist()
     words = f"{method}: median squared error {number(median)}, middle half of the rows from {span(low, high)}"
-    name = tag("div", tag("strong", method), tag("small", f"median {number(median)}"), class_="name")
+    name = tag(
+        "div", tag("strong", method), tag("small", f"median {number(median)}"), class_="name"
+    )
     return tag("div", name, inline_svg(drawing, f"compare-errors-{i}", words), class_="line")
 
 
 def left_out(errors: Array, axis: Axis) -> str:
     """Say how many errors are too small for the axis, or nothing where none is."""
-    n, zeros = int(np.count_nonzero(errors < (1 - 1e-9) * 10.0**axis.low)), int(np.count_nonzero(errors == 0))
-    are, exact = "errors are" if n > 1 else "error is", f" ({count(zeros)} of them zero)" if zeros else ""
-    return f" {count(n)} {are} below {_tick(axis.low)}{exact} and drawn at the left end." if n else ""
+    n, zeros = (
+        int(np.count_nonzero(errors < (1 - 1e-9) * 10.0**axis.low)),
+        int(np.count_nonzero(errors == 0)),
+    )
+    are, exact = (
+        "errors are" if n > 1 else "error is",
+        f" ({count(zeros)} of them zero)" if zeros else "",
+    )
+    return (
+        f" {count(n)} {are} below {_tick(axis.low)}{exact} and drawn at the left end." if n else ""
+    )
 
 
 def _ticks(axis: Axis) -> list[float]:
     """Return whole powers of ten inside the axis, at most seven; where there are not two, 1, 2 and 5 of each."""
     first, last = ceil(axis.low), floor(axis.high)
     if last > first:
-        return [float(power) for power in range(first, last + 1, ceil((last - first + 1) / _MOST_TICKS))]
+        return [
+            float(power) for power in range(first, last + 1, ceil((last - first + 1) / _MOST_TICKS))
+        ]
     fine = [power + log10(digit) for power in range(first - 1, last + 2) for digit in (1, 2, 5)]
     return [power for power in fine if axis.low <= power <= axis.high]
 
