@@ -94,7 +94,7 @@ def squared_error(cell: Cell, seed: int) -> float:
     algorithm = cell.algorithm
     state = algorithm.init(loc, sigma=cell.sigma, seed=seed)
     n_steps = N_EVALUATIONS // (N_PROPOSALS * cell.n_draws)
-    result = ais.run(algorithm, known.target, state, n_steps=n_steps, keep="all")
+    result = ais.run(algorithm, known.target, state, n_steps=n_steps)
     return float((result.samples.mean() - known.mean).square().mean())
 
 

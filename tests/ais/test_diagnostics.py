@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from pmcnet.ais import diagnostics
-from pmcnet.ais.diagnostics import khat, verdict
+from pmcnet.ais.diagnostics import khat
+from pmcnet.ais.verdict import khat_limit, verdict
 
 
 def random_log_weight(n, scale=1.0, seed=0):
@@ -151,5 +152,5 @@ def test_verdict_says_what_to_do_when_it_does_not_trust():
 
 
 def test_khat_limit_grows_with_the_number_of_draws():
-    limits = [diagnostics.khat_limit(n) for n in (5, 100, 1000, 10**6)]
+    limits = [khat_limit(n) for n in (5, 100, 1000, 10**6)]
     assert limits == pytest.approx([0, 0.5, 2 / 3, 0.7])

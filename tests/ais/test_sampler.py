@@ -1,5 +1,6 @@
 import math
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from pmcnet.errors import InputError
 KNOWN = ais.analytic.gaussian(
     torch.zeros(2, dtype=torch.float64), torch.eye(2, dtype=torch.float64), log_evidence=5.0
 )
+ALL = replace(ais.pmcnet, keep="all")
 LOC = torch.randn(8, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
@@ -25,11 +27,10 @@ def test_last_returns_the_draws_of_the_last_step():
     assert torch.equal(result.samples.theta, seen[-1][1].samples.theta)
     assert torch.equal(result.state.proposals.loc, seen[-1][0].proposals.loc)
     assert [s.step for s, _ in seen] == [1, 2, 3]
-    assert result.stopped == "steps"
 
 
 def test_all_returns_every_step_with_its_own_weights():
-    result = ais.run(ais.pmcnet, KNOWN.target, start(), n_steps=3, keep="all")
+    result = ais.run(ALL, KNOWN.target, start(), n_steps=3)
     assert result.samples.theta.shape == (3, 8, 100, 2)
     state = start()
     for t in range(3):
@@ -39,14 +40,13 @@ def test_all_returns_every_step_with_its_own_weights():
 
 @pytest.mark.parametrize("weighting", [ais.DeterministicMixture(), ais.OwnProposal()])
 def test_mixture_weights_divide_by_the_proposals_of_all_steps(weighting):
-    algorithm = ais.PMC(n_draws=10, weighting=weighting)
+    algorithm = ais.PMC(n_draws=10, weighting=weighting, keep="mixture")
     states = [algorithm.init(LOC, sigma=2.0, seed=0)]
     result = ais.run(
         algorithm,
         KNOWN.target,
         states[0],
         n_steps=3,
-        keep="mixture",
         observers=[lambda s, _: states.append(s)],
     )
     theta = result.samples.theta.reshape(-1, 2)
@@ -66,41 +66,38 @@ def test_mixture_weights_divide_by_the_proposals_of_all_steps(weighting):
 
 def test_mixture_over_time_has_the_smaller_error():
     """A wide start wastes the first steps' own weights; the common mixture does not."""
-    own = ais.run(ais.pmcnet, KNOWN.target, start(sigma=8.0), n_steps=6, keep="all")
-    common = ais.run(ais.pmcnet, KNOWN.target, start(sigma=8.0), n_steps=6, keep="mixture")
+    own = ais.run(ALL, KNOWN.target, start(sigma=8.0), n_steps=6)
+    mixture = replace(ais.pmcnet, keep="mixture")
+    common = ais.run(mixture, KNOWN.target, start(sigma=8.0), n_steps=6)
     assert common.ess > own.ess
     assert common.log_evidence_error < own.log_evidence_error
     assert abs(common.log_evidence - 5) < 5 * common.log_evidence_error
 
 
 def test_history_tells_each_step_and_the_pool():
-    result = ais.run(ais.pmcnet, KNOWN.target, start(), n_steps=5, keep="all")
+    result = ais.run(ALL, KNOWN.target, start(), n_steps=5)
     for t, record in enumerate(result.history, start=1):
         step = ais.WeightedSamples(result.samples.theta[t - 1], result.samples.log_weight[t - 1])
         pool = ais.WeightedSamples(result.samples.theta[:t], result.samples.log_weight[:t])
         assert record.step == t
         assert record.ess == pytest.approx(step.ess)
-        assert record.log_evidence == pytest.approx(step.log_evidence)
-        assert record.max_weight == pytest.approx(step.max_weight)
-        assert record.pooled_ess == pytest.approx(pool.ess)
-        assert record.pooled_log_evidence == pytest.approx(pool.log_evidence)
+        assert record.last.log_evidence == pytest.approx(step.log_evidence)
+        assert record.line()["max_weight"] == pytest.approx(step.max_weight)
+        assert record.pooled.ess == pytest.approx(pool.ess)
+        assert record.pooled.log_evidence == pytest.approx(pool.log_evidence)
     seconds = [record.seconds for record in result.history]
     assert seconds == sorted(seconds)
 
 
 def test_stops_when_enough_draws_are_effective():
-    result = ais.run(ais.pmcnet, KNOWN.target, start(sigma=8.0), n_steps=50, min_ess=500)
-    assert result.stopped == "ess"
+    result = ais.run(replace(ais.pmcnet, min_ess=500), KNOWN.target, start(sigma=8.0), n_steps=50)
     assert result.ess >= 500
     assert all(record.ess < 500 for record in result.history[:-1])
 
 
 def test_kept_draws_decide_when_there_are_enough():
-    result = ais.run(
-        ais.pmcnet, KNOWN.target, start(sigma=8.0), n_steps=50, min_ess=2000, keep="all"
-    )
-    assert result.stopped == "ess"
-    assert result.ess == pytest.approx(result.history[-1].pooled_ess)
+    result = ais.run(replace(ALL, min_ess=2000), KNOWN.target, start(sigma=8.0), n_steps=50)
+    assert result.ess == pytest.approx(result.history[-1].pooled.ess)
     assert result.ess >= 2000
 
 
@@ -116,7 +113,6 @@ def test_stops_when_the_time_is_up():
         max_seconds=0.05,
         n_steps=99,
     )
-    assert result.stopped == "time"
     assert 1 <= len(result.history) <= 6
 
 
@@ -143,8 +139,6 @@ def test_result_carries_its_diagnostics():
     [
         ({"n_steps": 0}, "n_steps must be a whole number, at least 1"),
         ({"n_steps": 1.5}, "n_steps must be a whole number"),
-        ({"keep": "first"}, "keep must be one of last, all, mixture; got 'first'"),
-        ({"min_ess": 0}, "min_ess must be positive"),
         ({"max_seconds": -1}, "max_seconds must be positive"),
         ({"max_seconds": math.nan}, "max_seconds must be positive"),
     ],
@@ -154,11 +148,44 @@ def test_bad_limits_are_refused(settings, text):
         ais.run(ais.pmcnet, KNOWN.target, start(), **settings)
 
 
+@pytest.mark.parametrize(
+    ("settings", "text"),
+    [
+        ({"keep": "first"}, "keep must be one of last, all, mixture; got 'first'"),
+        ({"min_ess": 0}, "min_ess must be positive"),
+    ],
+)
+def test_bad_settings_are_refused(settings, text):
+    with pytest.raises(InputError, match=text):
+        ais.PMC(**settings)
+
+
+def test_a_run_that_is_done_already_is_refused():
+    enough = replace(ais.pmcnet, min_ess=500)
+    result = ais.run(enough, KNOWN.target, start(), n_steps=50)
+    with pytest.raises(InputError, match="no step was made"):
+        ais.run(enough, KNOWN.target, result.state)
+
+
+def test_pooled_estimates_go_on_where_a_run_is_continued():
+    whole = ais.run(ais.pmcnet, KNOWN.target, start(), n_steps=4)
+    half = ais.run(ais.pmcnet, KNOWN.target, start(), n_steps=2)
+    rest = ais.run(ais.pmcnet, KNOWN.target, half.state, n_steps=2)
+    assert rest.history[-1].pooled == whole.history[-1].pooled
+
+
+def test_only_draws_that_are_kept_stay_in_the_history():
+    dropped = ais.run(ais.pmcnet, KNOWN.target, start(), n_steps=3).history
+    assert [info.samples is None for info in dropped] == [True, True, False]
+    kept = ais.run(ALL, KNOWN.target, start(), n_steps=3).history
+    assert all(info.samples is not None for info in kept)
+
+
 def test_history_says_where_the_time_went():
     target = ais.FunctionTarget(lambda t: -0.5 * t.square().sum(-1), 2)
     state = ais.pmcnet.init(torch.zeros(3, 2, dtype=torch.float64), seed=0)
-    for line in ais.run(ais.pmcnet, target, state, n_steps=2).history:
-        parts = (line.seconds_proposals, line.seconds_target, line.seconds_moves)
+    for info in ais.run(ais.pmcnet, target, state, n_steps=2).history:
+        parts = (info.phases.proposals, info.phases.target, info.phases.moves)
         assert min(parts) > 0
-        assert sum(parts) <= line.seconds
-        assert line.memory == 0
+        assert sum(parts) <= info.seconds
+        assert info.line()["memory"] == 0

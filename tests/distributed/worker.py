@@ -40,12 +40,12 @@ def pmc_cases() -> dict[str, ais.PMC]:
     return cases
 
 
-def sampled(target, algorithm, comm, dtype, **options) -> dict[str, torch.Tensor]:
+def sampled(target, algorithm, comm, dtype) -> dict[str, torch.Tensor]:
     state = algorithm.init(start(target, dtype), sigma=0.3, seed=SEED)
-    result = ais.run(algorithm, target, state, n_steps=3, comm=comm, **options)
+    result = ais.run(algorithm, target, state, n_steps=3, comm=comm)
     lines = [
-        [line.ess, line.log_evidence, line.pooled_log_evidence, line.step_size]
-        for line in result.history
+        [info.last.ess, info.last.log_evidence, info.pooled.log_evidence, info.step_size.mean()]
+        for info in result.history
     ]
     found = {
         "theta": result.samples.theta,
@@ -62,7 +62,7 @@ def annealed(target, comm, n_particles=P) -> dict[str, torch.Tensor]:
     result = ais.AnnealedPMC(n_particles=n_particles, ess_fraction=0.5).run(
         target, seed=SEED, comm=comm
     )
-    lines = [[line.temperature, line.acceptance, line.correlation] for line in result.history]
+    lines = [[line.beta, line.acceptance, line.correlation] for line in result.history]
     found = {"theta": result.state.points.theta, "log_weight": result.state.log_weight}
     return found | {
         "evidence": torch.tensor(result.log_evidence).double(),
@@ -87,10 +87,9 @@ def main() -> None:
             found[f"annealed {dtype}"] = annealed(target, comm)
         target = problem(torch.float64)
         found["annealed in four groups"] = annealed(target, comm, n_particles=60)
-        found["all steps"] = sampled(target, pmc_cases()["pmcnet"], comm, torch.float64, keep="all")
-        found["mixture"] = sampled(
-            target, pmc_cases()["pmcnet"], comm, torch.float64, keep="mixture"
-        )
+        for keep in ("all", "mixture"):
+            keeping = replace(pmc_cases()["pmcnet"], keep=keep)
+            found[keep] = sampled(target, keeping, comm, torch.float64)
         summed = SummedTarget.of(rows_of(target, comm), comm)
         points = start(target, torch.float64)
         values, factors = (

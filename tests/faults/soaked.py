@@ -6,6 +6,7 @@ Sizes change so that whatever is kept for each size that was ever seen would sho
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def samplers(number: int, folder: Path) -> None:
         path = ais.save_state(first.state, folder / f"{name}.safetensors")
         state = ais.load_state(path)
         assert isinstance(state, ais.PMCState)
-        ais.run(algorithm, known, state, n_steps=2, keep="mixture")
+        ais.run(replace(algorithm, keep="mixture"), known, state, n_steps=2)
 
 
 def runs(number: int, folder: Path) -> None:

@@ -255,17 +255,18 @@ def test_proposals_that_single_precision_has_no_number_for_are_refused(sigma):
 def test_targets_of_any_width_are_finite(curvature, dtype):
     wide = ais.FunctionTarget(lambda x: -0.5 * curvature * x.double().square().sum(-1), 2)
     for name in ("pmcnet", "pmcnet-light", "sl-pmc"):
-        algorithm = replace(ais.VARIANTS[name], n_draws=8)
+        algorithm = replace(ais.VARIANTS[name], n_draws=8, keep="all")
         result = ais.run(
             algorithm,
             wide,
             algorithm.init(torch.ones(3, 2, dtype=dtype), seed=0),
             n_steps=3,
-            keep="all",
         )
         assert result.samples.theta.isfinite().all()
         assert result.samples.log_weight.isfinite().all()
-        assert not any(math.isnan(value) for record in result.history for value in record)
+        assert not any(
+            math.isnan(value) for info in result.history for value in info.line().values()
+        )
 
 
 def test_prior_whose_networks_overflow_is_refused_with_a_remedy():

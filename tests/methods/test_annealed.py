@@ -61,7 +61,7 @@ def test_posterior_carries_the_evidence_and_the_verdict_of_the_run():
 
 
 def test_starved_network_is_not_trusted():
-    sampler = ais.AnnealedPMC(temperatures=ais.FixedTemperatures((0.5, 1.0)), n_moves=0)
+    sampler = ais.AnnealedPMC(tempering=ais.FixedTempering((0.5, 1.0)), n_moves=0)
     assert (
         AnnealedMethod(sampler=sampler).fit(linear_target(), seed=0).posterior.verdict.status
         != "trustworthy"

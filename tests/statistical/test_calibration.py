@@ -14,7 +14,7 @@ from pmcnet.rng import standard_normal, stream, uniform
 
 N_REPLICATIONS, N_DRAWS, N_BINS, N_ROWS = 200, 31, 8, 40
 SAMPLER = ais.AnnealedPMC(n_particles=200)
-STARVED = ais.AnnealedPMC(n_particles=24, temperatures=ais.FixedTemperatures((0.5, 1.0)), n_moves=0)
+STARVED = ais.AnnealedPMC(n_particles=24, tempering=ais.FixedTempering((0.5, 1.0)), n_moves=0)
 MODELS = {
     "regression": (MLP((2, 2, 1)), LearnedGaussian(-1.0, 0.5)),
     "classifier": (MLP((3, 3, 1)), Bernoulli()),

@@ -29,10 +29,8 @@ def run_variant(
     loc = known.mean + 0.5 * torch.randn(
         M, dim, generator=torch.Generator().manual_seed(1), dtype=torch.float64
     )
-    algorithm = replace(algorithm, n_draws=K)
-    return ais.run(
-        algorithm, known.target, algorithm.init(loc, sigma=1.0, seed=seed), n_steps=T, keep=keep
-    )
+    algorithm = replace(algorithm, n_draws=K, keep=keep)
+    return ais.run(algorithm, known.target, algorithm.init(loc, sigma=1.0, seed=seed), n_steps=T)
 
 
 def assert_right(result: ais.Result, known: ais.analytic.Analytic) -> None:
@@ -111,10 +109,8 @@ def test_evidence_error_matches_the_spread_over_seeds(name):
 def test_banana(name, sigma):
     known = ais.analytic.banana(2, bend=1.0)
     loc = torch.randn(50, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    algorithm = ais.VARIANTS[name]
-    result = ais.run(
-        algorithm, known.target, algorithm.init(loc, sigma=sigma, seed=0), n_steps=T, keep="all"
-    )
+    algorithm = replace(ais.VARIANTS[name], keep="all")
+    result = ais.run(algorithm, known.target, algorithm.init(loc, sigma=sigma, seed=0), n_steps=T)
     assert_right(result, known)
 
 
@@ -123,8 +119,7 @@ def test_five_modes_are_all_found_by_local_resampling():
     loc = (
         8 * torch.rand(100, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64) - 4
     )
-    result = ais.run(
-        ais.dm_pmc, known.target, ais.dm_pmc.init(loc, sigma=5.0, seed=0), n_steps=20, keep="all"
-    )
+    algorithm = replace(ais.dm_pmc, keep="all")
+    result = ais.run(algorithm, known.target, algorithm.init(loc, sigma=5.0, seed=0), n_steps=20)
     assert_right(result, known)
     assert result.verdict.status == "trustworthy"

@@ -7,34 +7,29 @@ result = ais.AnnealedPMC(n_particles=1000).run(ais.Bridge(target, proposals), se
 """
 
 from pmcnet.ais import analytic
-from pmcnet.ais.annealed.algorithm import AnnealedInfo, AnnealedPMC, AnnealedState
+from pmcnet.ais.annealed.algorithm import AnnealedPMC
 from pmcnet.ais.annealed.bridge import Bridge
 from pmcnet.ais.annealed.forecast import Forecast, forecast
-from pmcnet.ais.annealed.result import AnnealedRecord, AnnealedResult
+from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.annealed.selection import Multinomial, Residual, Selection, Stratified, Systematic
-from pmcnet.ais.annealed.tempering import AdaptiveTemperatures, FixedTemperatures, Temperatures
-from pmcnet.ais.checkpoint import State, load_state, save_state
+from pmcnet.ais.annealed.state import AnnealedInfo, AnnealedState
+from pmcnet.ais.annealed.tempering import AdaptiveTempering, FixedTempering, Tempering
 from pmcnet.ais.comm import SERIAL, Communicator, Serial
-from pmcnet.ais.diagnostics import (
-    Verdict,
-    ess,
-    khat,
-    log_evidence,
-    log_evidence_error,
-    max_weight,
-    verdict,
-)
-from pmcnet.ais.hmc.chains import ChainState, HMCPopulation
+from pmcnet.ais.diagnostics import ess, khat, log_evidence, log_evidence_error, max_weight
+from pmcnet.ais.hmc.chains import HMCPopulation
 from pmcnet.ais.hmc.kernel import HMC, MALA, Move
 from pmcnet.ais.hmc.preconditioners import Geometric, Preconditioner, Score, Spread
-from pmcnet.ais.hmc.result import ChainRecord, ChainResult
-from pmcnet.ais.path import Arithmetic, Path, Tempered
-from pmcnet.ais.pmc.algorithm import PMC, PMCInfo, PMCState
+from pmcnet.ais.hmc.result import ChainResult
+from pmcnet.ais.hmc.state import ChainInfo, ChainState
+from pmcnet.ais.path import Path, PathPrecision, Tempered
+from pmcnet.ais.pmc.algorithm import PMC
 from pmcnet.ais.pmc.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
 from pmcnet.ais.pmc.proposals import Proposals
 from pmcnet.ais.pmc.resampling import Alternating, Global, Local, Resampling
+from pmcnet.ais.pmc.result import Result
 from pmcnet.ais.pmc.scale_steps import FixedScale, InverseHessian, RobustCovariance, ScaleStep
 from pmcnet.ais.pmc.schedules import Constant, Harmonic, LinearDecay, Schedule
+from pmcnet.ais.pmc.state import PMCInfo, PMCState
 from pmcnet.ais.pmc.variants import (
     VARIANTS,
     covfree,
@@ -45,10 +40,12 @@ from pmcnet.ais.pmc.variants import (
     sl_pmc,
 )
 from pmcnet.ais.pmc.weighting import DeterministicMixture, OwnProposal, Weighting
-from pmcnet.ais.sampler import Result, StepRecord, run
+from pmcnet.ais.sampler import Info, Observer, Sampler, run
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.scale import Diagonal, Full, Scale
+from pmcnet.ais.state_files import State, load_state, save_state
 from pmcnet.ais.target import FunctionTarget, Target, ValueAndScore
+from pmcnet.ais.verdict import Verdict, verdict
 
 __all__ = [
     "HMC",
@@ -56,16 +53,14 @@ __all__ = [
     "PMC",
     "SERIAL",
     "VARIANTS",
-    "AdaptiveTemperatures",
+    "AdaptiveTempering",
     "Alternating",
     "AnnealedInfo",
     "AnnealedPMC",
-    "AnnealedRecord",
     "AnnealedResult",
     "AnnealedState",
-    "Arithmetic",
     "Bridge",
-    "ChainRecord",
+    "ChainInfo",
     "ChainResult",
     "ChainState",
     "Communicator",
@@ -74,7 +69,7 @@ __all__ = [
     "Diagonal",
     "FixedMean",
     "FixedScale",
-    "FixedTemperatures",
+    "FixedTempering",
     "Forecast",
     "Full",
     "FunctionTarget",
@@ -83,6 +78,7 @@ __all__ = [
     "HMCPopulation",
     "Harmonic",
     "IncrementalLangevin",
+    "Info",
     "InverseHessian",
     "Langevin",
     "LinearDecay",
@@ -90,16 +86,19 @@ __all__ = [
     "MeanStep",
     "Move",
     "Multinomial",
+    "Observer",
     "OwnProposal",
     "PMCInfo",
     "PMCState",
     "Path",
+    "PathPrecision",
     "Preconditioner",
     "Proposals",
     "Resampling",
     "Residual",
     "Result",
     "RobustCovariance",
+    "Sampler",
     "Scale",
     "ScaleStep",
     "Schedule",
@@ -108,12 +107,11 @@ __all__ = [
     "Serial",
     "Spread",
     "State",
-    "StepRecord",
     "Stratified",
     "Systematic",
     "Target",
-    "Temperatures",
     "Tempered",
+    "Tempering",
     "ValueAndScore",
     "Verdict",
     "WeightedSamples",

@@ -1,4 +1,4 @@
-"""A function on the GPU, recorded as a graph of its operations and replayed in one launch."""
+"""A function on the GPU, captured as a graph of its operations and replayed in one launch."""
 
 from collections.abc import Callable
 
@@ -6,15 +6,15 @@ import torch
 from torch import Tensor
 
 WARM_UP = 3
-"""Calls before recording, in which libraries allocate their workspaces."""
+"""Calls before the capture, in which libraries allocate their workspaces."""
 
 
-class Recorded:
+class CudaGraph:
     """`function` for arguments of one shape; what it returns is overwritten by the next call.
 
     Args:
-        function: pure, without reading values on the host. One that cannot be recorded is called as
-            it is.
+        function: pure, without reading values on the host. One that cannot be captured is called
+            as it is.
         example: an argument of the shape to come.
     """
 
@@ -24,9 +24,9 @@ class Recorded:
         self._graph: torch.cuda.CUDAGraph | None = None
         self._result: tuple[Tensor, ...] = ()
         with torch.cuda.device(example.device):
-            self._record()
+            self._capture()
 
-    def _record(self) -> None:
+    def _capture(self) -> None:
         before = torch.cuda.current_stream()
         side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         side.wait_stream(before)
@@ -41,9 +41,8 @@ class Recorded:
             self._graph = graph
         except torch.cuda.OutOfMemoryError:
             raise
-        except (
-            RuntimeError
-        ):  # something in it talks to the host; the failed recording leaves its stream behind
+        except RuntimeError:
+            # something in it talks to the host; the failed capture leaves its stream behind
             torch.cuda.set_stream(before)
             torch.cuda.synchronize()
 

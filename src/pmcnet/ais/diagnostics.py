@@ -1,33 +1,16 @@
-"""What the weights say about themselves: effective draws, largest weight, tail index, evidence error, verdict."""
+"""What the weights say about themselves: effective draws, largest weight, tail index, evidence error."""
 
 import math
 import warnings
-from typing import Literal, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-Status = Literal["trustworthy", "doubtful", "degenerate"]
-
-MIN_ESS = 100.0
-"""Effective draws below which averages are too noisy to act on: their error is over a tenth of the spread."""
-DEGENERATE_ESS = 10.0
-"""Effective draws below which the weighted draws are a handful of points and not a distribution."""
 MIN_TAIL = 5
 """Draws that the tail must hold for its index to be fitted."""
 EQUAL = 1e-6
 """Relative spread below which weights count as equal."""
-
-
-class Verdict(NamedTuple):
-    """`status` and, in a sentence, why and what to do."""
-
-    status: Status
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.status}: {self.reason}"
 
 
 def ess(log_weight: Tensor) -> Tensor:
@@ -101,41 +84,3 @@ def khat(log_weight: Tensor) -> float:
         warnings.simplefilter("ignore")
         index = float(array_stats.psislw(-ascending)[1])  # psislw takes minus the log-weights
     return index if math.isfinite(index) else math.inf
-
-
-def khat_limit(n_draws: int) -> float:
-    """The largest k-hat at which n draws are enough, min(1 - 1 / log10 n, 0.7)."""
-    return min(1 - 1 / math.log10(n_draws), 0.7) if n_draws > 10 else 0.0
-
-
-REMEDY = (
-    "Use the annealed method, a better start or more draws; do not read the spread as uncertainty."
-)
-
-
-def verdict(log_weight: Tensor, *, remedy: str = REMEDY) -> Verdict:
-    """Whether weighted draws can stand for their target, with the reason and the remedy."""
-    flat = log_weight.flatten()
-    n, n_eff, top, tail = flat.numel(), float(ess(flat)), float(max_weight(flat)), khat(flat)
-    if n_eff < DEGENERATE_ESS and n >= DEGENERATE_ESS:
-        carried = f"{n_eff:.1f} of {n} draws carry the weight (the largest alone {top:.0%})"
-        return Verdict(
-            "degenerate", f"only {carried}, so they are a few points and not a posterior. {remedy}"
-        )
-    if n_eff < MIN_ESS:
-        return Verdict(
-            "doubtful",
-            f"the effective number of draws is {n_eff:.0f} of {n}, below {MIN_ESS:.0f}. {remedy}",
-        )
-    if tail > 1:
-        return Verdict(
-            "degenerate", f"k-hat is {tail:.2f}, above 1: the weights have no finite mean. {remedy}"
-        )
-    if tail > khat_limit(n):
-        limit = khat_limit(n)
-        return Verdict(
-            "doubtful", f"k-hat is {tail:.2f}, above {limit:.2f}: rare draws may dominate. {remedy}"
-        )
-    return Verdict(
-        "trustworthy", f"{n_eff:.0f} of {n} draws are effective and k-hat is {tail:.2f}."
-    )

@@ -1,4 +1,4 @@
-"""From a prior to a posterior: prior(theta) likelihood(theta)^b, with the temperature b going from 0 to 1."""
+"""From the prior to the posterior: prior(theta) likelihood(theta)^beta, beta from 0 to 1."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
@@ -6,11 +6,12 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from pmcnet.ais.cuda_graph import Recorded
+from pmcnet.ais.cuda_graph import CudaGraph
 from pmcnet.ais.evaluation import shaped
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
 from pmcnet.ais.tiling import tile_bytes
 from pmcnet.errors import InputError, TargetError
+from pmcnet.io.state_checks import DOUBLE, check_tensor, check_whole, require
 from pmcnet.rng import Stream
 
 BYTES_PER_COORDINATE = 16 * 8
@@ -53,15 +54,26 @@ class Points(NamedTuple):
     prior_score: Tensor
     likelihood_score: Tensor
 
-    def log_density(self, temperature: float) -> Tensor:
-        """Log prior + b log likelihood (P,); at b = 0 the prior, whatever the likelihood."""
-        if temperature == 0:
+    def log_density(self, beta: float) -> Tensor:
+        """Log prior + beta log likelihood (P,); at beta = 0 the prior, whatever the likelihood."""
+        if beta == 0:
             return self.log_prior
-        return self.log_prior + temperature * self.log_likelihood
+        return self.log_prior + beta * self.log_likelihood
 
-    def score(self, temperature: float) -> Tensor:
+    def score(self, beta: float) -> Tensor:
         """Gradient of `log_density` (P, D)."""
-        return torch.add(self.prior_score, self.likelihood_score, alpha=temperature)
+        return torch.add(self.prior_score, self.likelihood_score, alpha=beta)
+
+    def check(self) -> None:
+        """Refuse points whose shapes, types or values no run has."""
+        check_tensor(self.theta, "theta", 2)
+        shape, dtypes = tuple(self.theta.shape), (self.theta.dtype,)
+        for name in ("prior_score", "likelihood_score"):
+            check_tensor(getattr(self, name), name, 2, shape, dtypes, finite=False)
+        for name in ("log_prior", "log_likelihood"):
+            value = getattr(self, name)
+            check_tensor(value, name, 1, shape[:1], DOUBLE, finite=False)
+            require(bool((value < torch.inf).all()), name, "below infinity and not NaN")
 
     def take(self, index: Tensor | slice) -> "Points":
         """Some of the points, with repetition."""
@@ -75,8 +87,8 @@ class Points(NamedTuple):
         return Points(*parts)
 
 
-class Arithmetic(NamedTuple):
-    """Which arithmetic leads trajectories and which decides, counted from the cheapest by who chose them.
+class PathPrecision(NamedTuple):
+    """The precisions of gradients and of Metropolis tests, counted from the cheapest candidate.
 
     `error` is what rounding adds to the energy difference of a trajectory, in nats.
     """
@@ -85,23 +97,29 @@ class Arithmetic(NamedTuple):
     deciding: int = 0
     error: float = 0.0
 
+    def check(self) -> None:
+        """Refuse precisions that no path has: a network's own, float32 and float64."""
+        for name in ("leading", "deciding"):
+            check_whole(getattr(self, name), name, 0, 2)
+        require(type(self.error) is float and self.error >= 0, "error", "a number, 0 or more")
 
-ONE_ARITHMETIC = Arithmetic()
+
+ONE_PRECISION = PathPrecision()
 
 
 class Path:
-    """The path of a target, evaluated in chunks that fit its memory, and on a CPU also near its cache.
+    """The tempered path of a target, evaluated in chunks that fit its memory and a CPU's cache.
 
-    On a GPU the evaluation is recorded once and replayed, since launching its many small operations
-    would take longer than they do.
+    On a GPU the evaluation is captured as a graph once and replayed: launching its many small
+    operations one by one would take longer than they do.
 
     Args:
         target: whose path it is.
-        exact: the same target in more accurate arithmetic, for the values that decide whether a
-            move is accepted; gradients that are a little off cost acceptance and nothing else.
-        recorded: whether to record; large networks, whose operations take longer than their launch,
-            need not.
-        arithmetic: how the two were chosen, so that a run that is continued has the same.
+        exact: the same target in higher precision, for the values that decide whether a move is
+            accepted; gradients that are a little off cost acceptance and nothing else.
+        captured: whether to capture a graph; large networks, whose operations take longer than
+            their launch, need none.
+        precision: how the two were chosen, so that a continued run makes the same choice.
     """
 
     def __init__(
@@ -109,16 +127,17 @@ class Path:
         target: Tempered,
         *,
         exact: Tempered | None = None,
-        recorded: bool = True,
-        arithmetic: Arithmetic = ONE_ARITHMETIC,
+        captured: bool = True,
+        precision: PathPrecision = ONE_PRECISION,
     ) -> None:
-        self.target, self._exact, self._records, self.arithmetic = (
-            target,
-            exact,
-            recorded,
-            arithmetic,
-        )
-        self._recorded: Recorded | None = None
+        self.target, self._exact, self._captured = target, exact, captured
+        self.precision = precision
+        self._graph: CudaGraph | None = None
+
+    @classmethod
+    def of(cls, target: "Tempered | Path") -> "Path":
+        """The path of a target; a path is its own."""
+        return target if isinstance(target, Path) else cls(target)
 
     @property
     def dim(self) -> int:
@@ -141,13 +160,13 @@ class Path:
 
         Far from any mode they may be NaN or infinite: moves turn such points down.
         """
-        if theta.device.type == "cpu" or not self._records:
+        if theta.device.type == "cpu" or not self._captured:
             return Points(theta, *self._ends(theta))
-        if self._recorded is None or self._recorded.argument.shape != theta.shape:
-            self._recorded = Recorded(self._ends, theta)
-        return Points(theta, *self._recorded(theta))
+        if self._graph is None or self._graph.argument.shape != theta.shape:
+            self._graph = CudaGraph(self._ends, theta)
+        return Points(theta, *self._graph(theta))
 
-    def settled(self, points: Points) -> Points:
+    def decided(self, points: Points) -> Points:
         """The same points with the values that a Metropolis test compares."""
         if self._exact is None:
             return points

@@ -1,196 +1,114 @@
-"""The loop: steps, observers, stopping, and the weighted draws at the end."""
+"""The contract of every sampler, and the one loop that runs them.
 
-import math
+state = sampler.init(...)
+state, info = sampler.step(state, target)
+result = ais.run(sampler, target, state)
+"""
+
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Protocol, Self, TypeVar
 
-import numpy as np
-import torch
-
-from pmcnet.ais import diagnostics
 from pmcnet.ais.comm import SERIAL, Communicator, agreed
-from pmcnet.ais.pmc.algorithm import PMC, PMCInfo, PMCState
-from pmcnet.ais.pmc.proposals import Proposals
-from pmcnet.ais.samples import Judged, WeightedSamples
-from pmcnet.ais.target import Target
 from pmcnet.errors import InputError
 
-Keep = Literal["last", "all", "mixture"]
-Stop = Literal["steps", "ess", "time"]
-Observer = Callable[[PMCState, PMCInfo], None]
+
+class Info(Protocol):
+    """What a person wants to know about one step: a NamedTuple."""
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        ...
+
+    def line(self) -> dict[str, Any]:
+        """The step as plain data, one line of the history."""
+        ...
+
+    def _replace(self, *args: Any, **kwargs: Any) -> Self: ...
 
 
-class StepRecord(NamedTuple):
-    """One line of a run's history.
+T = TypeVar("T")
+S = TypeVar("S")
+I = TypeVar("I", bound=Info)  # noqa: E741
+R = TypeVar("R", covariant=True)
 
-    `ess` and `log_evidence` are of this step's draws; the `pooled_` ones of all draws so far, each
-    weighted by its own step's proposals. `step_size` is the mean accepted step, `seconds` the time
-    since the run began; the other `seconds_` are of this step, and `memory` its peak on a GPU: see
-    `Phases`.
+Observer = Callable[[S, I], None]
+"""Called with (state, info) after each step."""
+
+
+class Sampler(Protocol[T, S, I, R]):
+    """An algorithm as a pure step: PMC, annealed and HMC alike.
+
+    `init` starts a run; its arguments are the sampler's own.
     """
 
-    step: int
-    ess: float
-    max_weight: float
-    log_evidence: float
-    pooled_ess: float
-    pooled_log_evidence: float
-    step_size: float
-    n_rejected_scale: int
-    n_starved: int
-    seconds: float
-    seconds_proposals: float
-    seconds_target: float
-    seconds_moves: float
-    memory: int
+    @property
+    def default_steps(self) -> int | None:
+        """Steps of a run that does not say how many; None to go on until it is done."""
+        ...
 
+    def prepared(self, target: T) -> T:
+        """The target with what all steps share, such as a captured graph of its operations."""
+        ...
 
-@dataclass(frozen=True)
-class Result(Judged):
-    """What a run leaves: weighted draws, the state to go on from, and the history.
+    def step(self, state: S, target: T, comm: Communicator = SERIAL) -> tuple[S, I]:
+        """One step, shared between processes by `comm`."""
+        ...
 
-    `stopped` says why it ended: "steps", "ess" or "time".
-    """
+    def done(self, state: S) -> bool:
+        """Whether nothing is left to do."""
+        ...
 
-    samples: WeightedSamples
-    state: PMCState
-    history: tuple[StepRecord, ...]
-    stopped: Stop
+    def compact(self, info: I) -> I:
+        """What the history keeps of a step that is not the last."""
+        ...
+
+    def result(self, state: S, history: Sequence[I], target: T, comm: Communicator = SERIAL) -> R:
+        """Draws, evidence where there is one, and a verdict."""
+        ...
 
 
 def run(
-    algorithm: PMC,
-    target: Target,
-    state: PMCState,
+    sampler: Sampler[T, S, I, R],
+    target: T,
+    state: S,
     *,
-    n_steps: int = 20,
-    keep: Keep = "last",
-    min_ess: float | None = None,
+    n_steps: int | None = None,
     max_seconds: float | None = None,
-    observers: Iterable[Observer] = (),
+    observers: Iterable[Observer[S, I]] = (),
     comm: Communicator = SERIAL,
-) -> Result:
-    """Run `algorithm` on `target` from `state`.
+) -> R:
+    """Run a sampler on a target.
 
     Args:
-        algorithm: one of `ais.pmcnet`, `ais.pmcnet_light`, ... or any `PMC(...)`.
+        sampler: e.g. `ais.pmcnet`, `ais.AnnealedPMC()` or `ais.HMCPopulation()`.
         target: what to sample.
-        state: from `algorithm.init(...)`, or from an earlier result to continue it.
-        n_steps: T, the most steps that are made.
-        keep: which draws to return. "last": the M*K of the last step. "all": those of every step,
-            each weighted by the proposals of its own step; the evidence is unbiased. "mixture":
-            those of every step, all weighted by the mixture of the proposals of all steps. It has
-            the lower variance and costs T times the densities, but later proposals sit where
-            earlier draws were, which biases the evidence downwards by an amount that its standard
-            error does not show: small in few dimensions, visible from about 20.
-        min_ess: stop after the first step whose kept draws have at least this many effective ones.
+        state: from `sampler.init(...)`, or from an earlier run to continue it.
+        n_steps: the most steps that are made; the sampler's default when absent.
         max_seconds: stop after the first step that ends past this time.
         observers: called with (state, info) after each step.
-        comm: shares the proposals between processes, each of which calls this function.
-
-    Returns:
-        The weighted draws with their diagnostics, the last state and the history.
+        comm: shares the work between processes, each of which calls this function.
     """
-    _check_limits(n_steps, keep, min_ess, max_seconds)
-    start = time.monotonic()
-    steps: list[tuple[Proposals, WeightedSamples]] = []
-    history: list[StepRecord] = []
-    stopped: Stop = "steps"
-    for _ in range(n_steps):
-        proposals = state.proposals
-        state, info = algorithm.step(state, target, comm)
-        if keep == "last":
-            steps.clear()
-        steps.append((proposals, info.samples))
-        history.append(step_record(state, info, history, agreed(comm, time.monotonic() - start)))
+    _check_limits(n_steps, max_seconds)
+    most = sampler.default_steps if n_steps is None else n_steps
+    target, observers, start = sampler.prepared(target), tuple(observers), time.monotonic()
+    history: list[I] = []
+    while not sampler.done(state) and (most is None or len(history) < most):
+        state, info = sampler.step(state, target, comm)
+        info = info._replace(seconds=agreed(comm, time.monotonic() - start))
+        if history:
+            history[-1] = sampler.compact(history[-1])
+        history.append(info)
         for observer in observers:
             observer(state, info)
-        if (
-            min_ess is not None
-            and (history[-1].ess if keep == "last" else history[-1].pooled_ess) >= min_ess
-        ):
-            stopped = "ess"
+        if max_seconds is not None and info.seconds >= max_seconds:
             break
-        if max_seconds is not None and history[-1].seconds >= max_seconds:
-            stopped = "time"
-            break
-    steps = [
-        (proposals, _of_all(samples, len(proposals.loc), comm)) for proposals, samples in steps
-    ]
-    return Result(_kept(algorithm, target, steps, keep), state, tuple(history), stopped)
+    return sampler.result(state, history, target, comm)
 
 
-def _of_all(samples: WeightedSamples, n_proposals: int, comm: Communicator) -> WeightedSamples:
-    """The draws of all processes."""
-    return WeightedSamples(*comm.gather(n_proposals, [samples]))
-
-
-def _check_limits(
-    n_steps: int, keep: str, min_ess: float | None, max_seconds: float | None
-) -> None:
-    if isinstance(n_steps, bool) or not isinstance(n_steps, int) or n_steps < 1:
+def _check_limits(n_steps: int | None, max_seconds: float | None) -> None:
+    if n_steps is not None and (type(n_steps) is not int or n_steps < 1):
         raise InputError(f"n_steps must be a whole number, at least 1; got {n_steps!r}.")
-    if keep not in get_args(Keep):
-        raise InputError(f"keep must be one of {', '.join(get_args(Keep))}; got {keep!r}.")
-    for name, value in (("min_ess", min_ess), ("max_seconds", max_seconds)):
-        if value is not None and not value > 0:
-            raise InputError(f"{name} must be positive, or None for no limit; got {value}.")
-
-
-def step_record(
-    state: PMCState, info: PMCInfo, history: Sequence[StepRecord], seconds: float
-) -> StepRecord:
-    """The line of one step, from its draws and the lines before."""
-    log_weight, n_effective, n_before = info.log_weight, info.ess, len(history)
-    log_evidence = float(diagnostics.log_evidence(log_weight))
-    pooled_log_evidence, pooled_ess = log_evidence, n_effective
-    if n_before:
-        # Sums of w and of w^2 over the steps before follow from their pooled evidence and ESS; n
-        # draws a step.
-        last, log_n = history[-1], math.log(log_weight.numel())
-        log_sum = log_evidence + log_n
-        log_sum_before = last.pooled_log_evidence + log_n + math.log(n_before)
-        log_squares = 2 * log_sum - math.log(n_effective)
-        log_squares_before = 2 * log_sum_before - math.log(last.pooled_ess)
-        log_sum_all = np.logaddexp(log_sum, log_sum_before)
-        pooled_log_evidence = float(log_sum_all - log_n - math.log(n_before + 1))
-        pooled_ess = float(np.exp(2 * log_sum_all - np.logaddexp(log_squares, log_squares_before)))
-    return StepRecord(
-        step=state.step,
-        ess=n_effective,
-        max_weight=float(diagnostics.max_weight(log_weight.flatten())),
-        log_evidence=log_evidence,
-        pooled_ess=pooled_ess,
-        pooled_log_evidence=pooled_log_evidence,
-        step_size=float(info.step_size.mean()),
-        n_rejected_scale=int(info.rejected_scale.sum()),
-        n_starved=int((info.ancestors < 0).sum()),
-        seconds=seconds,
-        seconds_proposals=info.phases.proposals,
-        seconds_target=info.phases.target,
-        seconds_moves=info.phases.moves,
-        memory=info.phases.memory,
-    )
-
-
-def _kept(
-    algorithm: PMC, target: Target, steps: Sequence[tuple[Proposals, WeightedSamples]], keep: Keep
-) -> WeightedSamples:
-    """The draws asked for: (M, K) of the last step, or (T, M, K) of all with their own or the common mixture."""
-    if keep == "last":
-        return steps[-1][1]
-    theta = torch.stack([samples.theta for _, samples in steps])  # (T, M, K, D)
-    log_weight = torch.stack([samples.log_weight for _, samples in steps])  # (T, M, K)
-    if keep == "all":
-        return WeightedSamples(theta, log_weight)
-    own = torch.stack(
-        [algorithm.weighting(p, s.theta, target.memory) for p, s in steps]
-    )  # (T, M, K)
-    flat = theta.flatten(0, -2)  # (T * M * K, D)
-    common = torch.full(flat.shape[:1], -torch.inf, dtype=torch.float64, device=flat.device)
-    for proposals, _ in steps:
-        common = torch.logaddexp(common, proposals.log_mixture(flat, target.memory))
-    common = common.reshape(own.shape) - math.log(len(steps))
-    return WeightedSamples(theta, log_weight + own - common)
+    if max_seconds is not None and not max_seconds > 0:
+        raise InputError(f"max_seconds must be positive, or None for no limit; got {max_seconds}.")

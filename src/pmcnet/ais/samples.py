@@ -7,6 +7,7 @@ from torch import Tensor
 
 from pmcnet.ais import diagnostics
 from pmcnet.ais.pmc.resampling import categorical
+from pmcnet.ais.verdict import Verdict, verdict
 from pmcnet.errors import DegenerateWeightsError, InputError
 from pmcnet.rng import check_seed, stream, uniform
 
@@ -58,9 +59,9 @@ class WeightedSamples(NamedTuple):
         return float(diagnostics.log_evidence_error(self.log_weight))
 
     @property
-    def verdict(self) -> diagnostics.Verdict:
+    def verdict(self) -> Verdict:
         """Whether the draws can stand for the target, and why."""
-        return diagnostics.verdict(self.log_weight)
+        return verdict(self.log_weight)
 
     def mean(self) -> Tensor:
         """Weighted mean (D,)."""
@@ -110,8 +111,8 @@ class WeightedSamples(NamedTuple):
         return self.theta.flatten(0, -2).double()
 
 
-class Judged:
-    """Anything made of weighted draws: their diagnostics are its own."""
+class SampleDiagnostics:
+    """For anything made of weighted draws: their diagnostics are its own."""
 
     samples: WeightedSamples
 
@@ -136,6 +137,6 @@ class Judged:
         return self.samples.log_evidence_error
 
     @property
-    def verdict(self) -> diagnostics.Verdict:
+    def verdict(self) -> Verdict:
         """Whether the draws can stand for the target, and why."""
         return self.samples.verdict

@@ -10,6 +10,8 @@ from typing import NamedTuple, Protocol, Self
 import torch
 from torch import Tensor
 
+from pmcnet.io.state_checks import check_tensor, require
+
 
 class Scale(Protocol):
     """M square roots of covariance matrices on R^D."""
@@ -67,6 +69,10 @@ class Scale(Protocol):
 
     def inverse(self) -> Self:
         """The inverse square roots: `inverse().colour_(delta)` whitens."""
+        ...
+
+    def check(self, loc: Tensor) -> None:
+        """Refuse what is no square root of a covariance for each row of loc (M, D)."""
         ...
 
     def take(self, blocks: slice) -> Self:
@@ -166,6 +172,13 @@ class Full(NamedTuple):
             torch.linalg.solve_triangular(self.factor, eye.expand_as(self.factor), upper=False)
         )
 
+    def check(self, loc: Tensor) -> None:
+        """Refuse factors that are not lower triangular with a positive diagonal."""
+        check_tensor(self.factor, "factor", 3, (*loc.shape, loc.shape[1]), (loc.dtype,))
+        positive = bool((self.factor.diagonal(dim1=-2, dim2=-1) > 0).all())
+        require(positive, "factor", "positive on its diagonal")
+        require(not self.factor.triu(1).any(), "factor", "lower triangular")
+
     def take(self, blocks: slice) -> Self:
         """Some of the M."""
         return type(self)(self.factor[blocks])
@@ -236,6 +249,11 @@ class Diagonal(NamedTuple):
     def inverse(self) -> Self:
         """1 / sigma_m."""
         return type(self)(self.sigma.reciprocal())
+
+    def check(self, loc: Tensor) -> None:
+        """Refuse standard deviations that are not positive."""
+        check_tensor(self.sigma, "sigma", 2, tuple(loc.shape), (loc.dtype,))
+        require(bool((self.sigma > 0).all()), "sigma", "positive")
 
     def take(self, blocks: slice) -> Self:
         """Some of the M."""

@@ -27,7 +27,7 @@ class ChainPosterior(Population):
         """The posterior of a target, from the run that sampled it."""
         samples = result.samples
         refuse_diverged(target, samples.theta)
-        status, reason = result.verdict
+        status, reason, _ = result.verdict
         return cls(
             target.network,
             target.likelihood,

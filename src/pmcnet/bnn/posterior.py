@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealed.result import AnnealedResult
-from pmcnet.ais.diagnostics import Status, Verdict
-from pmcnet.ais.samples import Judged, WeightedSamples
+from pmcnet.ais.samples import SampleDiagnostics, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.ais.verdict import Status, Verdict
 from pmcnet.bnn.likelihoods.gaussian import Likelihood, Regression
 from pmcnet.bnn.likelihoods.mixture_quantiles import mixture_quantile, standard_quantiles
 from pmcnet.bnn.networks.mlp import Network
@@ -43,7 +43,7 @@ class Predictive(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ParticlePosterior(Judged):
+class ParticlePosterior(SampleDiagnostics):
     """Weighted parameter vectors of a network.
 
     Args:

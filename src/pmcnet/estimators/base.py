@@ -22,7 +22,7 @@ from torch import Tensor
 
 from pmcnet.ais import VARIANTS
 from pmcnet.ais.comm import SERIAL, Communicator
-from pmcnet.ais.diagnostics import Verdict
+from pmcnet.ais.verdict import Verdict
 from pmcnet.bnn import (
     BayesianTarget,
     GaussianPrior,

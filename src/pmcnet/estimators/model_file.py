@@ -20,9 +20,9 @@ import numpy as np
 import torch
 
 from pmcnet import __version__
-from pmcnet.ais.diagnostics import Verdict
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.ais.verdict import Verdict
 from pmcnet.bnn import (
     Bernoulli,
     Categorical,
@@ -157,7 +157,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "encoder": plain(model.encoder_.state()),
         "fitted": {name: plain(getattr(model, name)) for name in _FITTED},
         "feature_names": None if names is None else [str(name) for name in names],
-        "verdict": list(model.verdict_),
+        "verdict": list(model.verdict_[:2]),
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
         "ess": plain(model.posterior_.ess),
@@ -283,7 +283,7 @@ def _posterior(
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
     if record["population"]:
-        status, reason = model.verdict_
+        status, reason, _ = model.verdict_
         known = float(record["ess"])
         return Population(
             network, likelihood, samples, memory, reason=reason, status=status, known_ess=known

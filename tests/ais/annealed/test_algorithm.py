@@ -54,7 +54,7 @@ def test_run_continued_from_any_state_is_the_same():
 
 def test_steps_by_hand_are_the_run():
     target, state = Banana(), SAMPLER.init(Banana(), seed=2)
-    while state.temperature < 1:
+    while state.beta < 1:
         state, _ = SAMPLER.step(state, target)
     assert torch.equal(state.points.theta, SAMPLER.run(target, seed=2).samples.theta)
 
@@ -79,12 +79,12 @@ def test_samples_hold_the_evidence():
     assert result.samples.log_evidence == pytest.approx(result.state.log_evidence)
 
 
-def test_history_has_one_record_per_temperature():
+def test_history_has_one_info_per_tempering_step():
     result = SAMPLER.run(Banana(), seed=0)
-    temperatures = [record.temperature for record in result.history]
-    assert temperatures == sorted(temperatures)
-    assert temperatures[-1] == 1
-    assert [record.step for record in result.history] == list(range(1, len(temperatures) + 1))
+    betas = [record.beta for record in result.history]
+    assert betas == sorted(betas)
+    assert betas[-1] == 1
+    assert [record.step for record in result.history] == list(range(1, len(betas) + 1))
     assert result.n_gradients == sum(record.n_gradients for record in result.history)
 
 
@@ -129,12 +129,12 @@ def test_particles_without_likelihood_are_left_behind():
 
 
 def test_starved_run_is_not_trusted():
-    ladder = ais.FixedTemperatures((0.5, 1.0))
+    ladder = ais.FixedTempering((0.5, 1.0))
     truth = analytic.gaussian(torch.ones(20).double(), 0.01 * torch.eye(20).double())
     loc = torch.zeros(1, 20, dtype=torch.float64)
     bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
     assert (
-        ais.AnnealedPMC(temperatures=ladder, n_moves=0).run(bridge, seed=0).verdict.status
+        ais.AnnealedPMC(tempering=ladder, n_moves=0).run(bridge, seed=0).verdict.status
         == "degenerate"
     )
 
@@ -146,10 +146,10 @@ def test_run_without_moves_is_not_trusted():
 
 
 def test_run_stopped_early_says_so():
-    result = SAMPLER.run(Banana(), seed=0, max_steps=2)
+    result = SAMPLER.run(Banana(), seed=0, n_steps=2)
     assert len(result.history) == 2
     assert result.verdict.status == "degenerate"
-    assert "stopped at temperature" in result.verdict.reason
+    assert "stopped at inverse temperature" in result.verdict.reason
 
 
 def test_drift_counts_only_what_is_significant():
@@ -173,7 +173,7 @@ def test_forecast_halfway_is_near_what_came():
     history = SAMPLER.run(bridge, seed=0).history
     half = len(history) // 2
     came = len(history) - half
-    assert came / 2 < ais.forecast(history[:half]).n_temperatures < 2 * came
+    assert came / 2 < ais.forecast(history[:half]).n_steps < 2 * came
 
 
 def test_single_precision_agrees_with_double():
@@ -259,7 +259,7 @@ def test_continued_run_at_its_end_still_has_a_verdict():
 
 
 def test_continued_run_remembers_a_step_that_went_too_far():
-    sampler = ais.AnnealedPMC(n_particles=200, temperatures=ais.FixedTemperatures((0.5, 0.99, 1.0)))
+    sampler = ais.AnnealedPMC(n_particles=200, tempering=ais.FixedTempering((0.5, 0.99, 1.0)))
     truth = analytic.gaussian(torch.ones(20).double(), 0.01 * torch.eye(20).double())
     loc = torch.zeros(1, 20, dtype=torch.float64)
     bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
@@ -301,8 +301,8 @@ def test_four_particles_in_one_place_do_not_divide_by_zero():
     truth = analytic.gaussian(torch.ones(5).double(), 1e-4 * torch.eye(5).double())
     loc = torch.zeros(1, 5, dtype=torch.float64)
     bridge = ais.Bridge(truth.target, ais.Proposals(loc, ais.Diagonal.isotropic(1.0, loc)))
-    ladder = ais.FixedTemperatures((0.5, 1.0))
-    result = ais.AnnealedPMC(n_particles=4, n_moves=0, temperatures=ladder).run(bridge, seed=0)
+    ladder = ais.FixedTempering((0.5, 1.0))
+    result = ais.AnnealedPMC(n_particles=4, n_moves=0, tempering=ladder).run(bridge, seed=0)
     assert result.verdict.status == "degenerate"
 
 

@@ -37,4 +37,4 @@ def test_evidence_variance_saturates_at_one_when_one_family_is_left():
     assert genealogy.evidence_variance(WEIGHT, torch.zeros(200).long()) == pytest.approx(
         1, abs=0.01
     )
-    assert genealogy.n_families(WEIGHT, torch.zeros(200).long()) == pytest.approx(1)
+    assert genealogy.n_ancestors(WEIGHT, torch.zeros(200).long()) == pytest.approx(1)

@@ -7,6 +7,7 @@ import torch
 
 from pmcnet import ais, rng
 from pmcnet.ais import analytic
+from pmcnet.ais.annealed import rejuvenation
 from pmcnet.ais.hmc import adaptation
 from pmcnet.ais.hmc.kernel import Kernel
 from pmcnet.ais.hmc.preconditioners import grouped, n_groups
@@ -145,14 +146,14 @@ def test_best_length_of_a_gaussian_is_two_thirds_of_a_half_turn():
 def test_correlation_is_one_before_and_nothing_after():
     before = torch.randn(5000, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     after = torch.randn(5000, 4, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
-    assert adaptation.correlation(before, before, equal(5000)) == pytest.approx(1)
-    assert abs(adaptation.correlation(before, after, equal(5000))) < 0.06
+    assert rejuvenation.correlation(before, before, equal(5000)) == pytest.approx(1)
+    assert abs(rejuvenation.correlation(before, after, equal(5000))) < 0.06
 
 
 def test_correlation_passes_over_monitors_that_do_not_vary():
     before = torch.randn(100, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     before[:, 3] = 2.0
-    assert adaptation.correlation(before, before, equal(100)) == pytest.approx(1)
+    assert rejuvenation.correlation(before, before, equal(100)) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

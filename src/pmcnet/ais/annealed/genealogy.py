@@ -36,6 +36,6 @@ def evidence_variance(weight: Tensor, origin: Tensor) -> float:
     return float(excess.square().sum()) * n / max(1, n - 1)
 
 
-def n_families(weight: Tensor, origin: Tensor) -> float:
-    """Effective number of families, 1 / sum_e (weight of e)^2."""
+def n_ancestors(weight: Tensor, origin: Tensor) -> float:
+    """Effective number of ancestors, 1 / sum_e (weight of e)^2."""
     return float(diagnostics.ess(family_sums(weight, origin).log()))

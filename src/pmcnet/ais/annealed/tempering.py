@@ -1,4 +1,4 @@
-"""The ladder of temperatures: as far as the particles can follow, or as given."""
+"""The ladder of inverse temperatures: as far as the particles can follow, or as given."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,20 +10,20 @@ from pmcnet.ais import diagnostics
 from pmcnet.errors import InputError
 
 RESOLUTION = 60
-"""Halvings of the bracket: the next temperature is found to the last digit."""
+"""Halvings of the bracket: the next beta is found to the last digit."""
 
 
-class Temperatures(Protocol):
-    """The next temperature."""
+class Tempering(Protocol):
+    """The next inverse temperature."""
 
-    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
-        """Present temperature, log-likelihoods (P,) and normalised log-weights (P,) -> the next one."""
+    def __call__(self, beta: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
+        """From the present beta, log-likelihoods (P,) and normalised log-weights (P,)."""
         ...
 
 
 @dataclass(frozen=True)
-class AdaptiveTemperatures:
-    """The temperature at which the conditional ESS of the increment is `ess_fraction` of P, by bisection."""
+class AdaptiveTempering:
+    """The beta at which the conditional ESS of the increment is `ess_fraction` of P."""
 
     ess_fraction: float
 
@@ -31,25 +31,21 @@ class AdaptiveTemperatures:
         if not 0 < self.ess_fraction < 1:
             raise InputError(f"ess_fraction must lie between 0 and 1; got {self.ess_fraction}.")
 
-    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
-        """The conditional ESS falls as the temperature rises."""
-        # particles of zero likelihood are lost at any temperature; the others decide
+    def __call__(self, beta: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
+        """By bisection: the conditional ESS falls as beta rises."""
+        # particles of zero likelihood are lost at any beta; the others decide
         alive = log_likelihood > -torch.inf
-        log_likelihood, log_weight = (
-            log_likelihood[alive].cpu(),
-            log_weight[alive].log_softmax(0).cpu(),
-        )
+        log_likelihood = log_likelihood[alive].cpu()
+        log_weight = log_weight[alive].log_softmax(0).cpu()
         least = self.ess_fraction * len(log_likelihood)
 
         def enough(following: float) -> bool:
-            return (
-                diagnostics.conditional_ess(log_weight, (following - temperature) * log_likelihood)
-                >= least
-            )
+            increment = (following - beta) * log_likelihood
+            return diagnostics.conditional_ess(log_weight, increment) >= least
 
         if enough(1.0):
             return 1.0
-        low, high = temperature, 1.0
+        low, high = beta, 1.0
         for _ in range(RESOLUTION):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if enough(middle) else (low, middle)
@@ -57,7 +53,7 @@ class AdaptiveTemperatures:
 
 
 @dataclass(frozen=True)
-class FixedTemperatures:
+class FixedTempering:
     """A given ladder, ending at 1."""
 
     ladder: tuple[float, ...]
@@ -67,6 +63,6 @@ class FixedTemperatures:
         if not self.ladder or not rising or self.ladder[-1] != 1:
             raise InputError(f"a ladder must rise from above 0 to 1; got {self.ladder}.")
 
-    def __call__(self, temperature: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
+    def __call__(self, beta: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
         """The first rung above."""
-        return next(rung for rung in self.ladder if rung > temperature)
+        return next(rung for rung in self.ladder if rung > beta)

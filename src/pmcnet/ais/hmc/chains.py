@@ -1,4 +1,4 @@
-"""Hamiltonian chains in parallel, each from a starting point of its own: a posterior where annealing costs too much.
+"""Parallel Hamiltonian chains, each from a starting point of its own, where annealing is expensive.
 
 P chains move as one population by leapfrog trajectories with a Metropolis test. During the warm-up
 step size, length and preconditioner follow what the population shows; then they are frozen, and
@@ -8,15 +8,15 @@ keeps them there, and the average is over all of them.
 """
 
 import math
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from pmcnet import rng
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.hmc.adaptation import (
     MAX_LENGTH,
     MAX_PILOTS,
@@ -28,16 +28,17 @@ from pmcnet.ais.hmc.adaptation import (
     bounded,
     solve_step,
 )
-from pmcnet.ais.hmc.kernel import HMC, Kernel, Moved, gaussian_step
-from pmcnet.ais.hmc.result import ChainRecord, ChainResult
-from pmcnet.ais.path import Arithmetic, Path, Points
+from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step
+from pmcnet.ais.hmc.result import ChainResult
+from pmcnet.ais.hmc.state import ChainInfo, ChainState
+from pmcnet.ais.path import Path, Points, Tempered
 from pmcnet.ais.scale import Diagonal
 from pmcnet.errors import InputError, TargetError
 
 PROBE = 1e-3
-"""Relative size of the random displacement by which curvature is first felt."""
+"""Relative size of the random displacement by which curvature is first measured."""
 SMALLEST_STEP = 0.7
-"""Step sizes of trajectories that count are uniform from this share of the tuned one up to it, chain by chain."""
+"""Step sizes of trajectories that count are uniform between this share of the tuned one and it."""
 _FORGET = (
     1 / 3
     # share of the warm-up after which the preconditioner begins anew, the chains having left their
@@ -48,40 +49,12 @@ _FLAT = 1e-20
 _STEPS = 1 << 42  # streams of trajectories, apart from those of starts and of batches
 
 
-class ChainState(NamedTuple):
-    """What the next trajectory needs, so that a run can be stopped and continued after any.
-
-    `points` are the chains, `sigma` (D,) the preconditioner's standard deviations, `curvature` (D,)
-    the mean of `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the
-    last log step sizes of the warm-up; `kept` (K, P, D) are the draws so far, `log_density` (K, P)
-    log pi there and `monitors` (K, P, S) what they predict for a few rows; `acceptance` is the mean
-    of the trajectories since the warm-up, `arithmetic` the path's.
-    """
-
-    points: Points
-    sigma: Tensor
-    curvature: Tensor
-    n_seen: int
-    tuning: Tuning
-    log_step: float
-    kept: Tensor
-    log_density: Tensor
-    monitors: Tensor
-    acceptance: float
-    arithmetic: Arithmetic
-    step: int
-    seed: int
-
-
-Observer = Callable[[ChainState, ChainRecord], None]
-
-
 @dataclass(frozen=True, kw_only=True)
 class HMCPopulation:
     """Parallel Hamiltonian chains.
 
     Args:
-        n_warmup: trajectories that adapt and are thrown away.
+        n_warmup: trajectories that adapt and are discarded.
         n_draws: K, draws kept of each chain.
         thin: trajectories from one kept draw to the next.
         move: trajectories; the length is tuned during the warm-up where it is "auto".
@@ -100,10 +73,12 @@ class HMCPopulation:
     adapt_scale: bool = True
     keep: bool = True
 
+    default_steps: ClassVar[int | None] = None
+
     def __post_init__(self) -> None:
         for name, least in (("n_warmup", 1), ("n_draws", 2), ("thin", 1), ("max_leapfrog", 1)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            if type(value) is not int or value < least:
                 raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
 
     @property
@@ -112,22 +87,28 @@ class HMCPopulation:
         return self.n_warmup + self.n_draws * self.thin
 
     def init(
-        self, path: Path, theta: Tensor, *, seed: int, sigma: Tensor | None = None
+        self,
+        target: Tempered | Path,
+        theta: Tensor,
+        *,
+        seed: int,
+        sigma: Tensor | None = None,
     ) -> ChainState:
         """Chains at `theta` (P, D).
 
         Args:
-            path: of the target.
+            target: what to sample.
             theta: starting points, best one mode each.
             seed: decides everything random.
-            sigma: standard deviations (D,) that steps are first scaled by; felt by a small
+            sigma: standard deviations (D,) that steps are first scaled by; measured by a small
                 displacement without them.
         """
+        path = Path.of(target)
         if theta.ndim != 2 or len(theta) < 2:
             raise InputError(
                 f"theta must be (n_chains, dim) with at least 2 chains; got {tuple(theta.shape)}."
             )
-        points = path.settled(path.start(theta.detach()))
+        points = path.decided(path.start(theta.detach()))
         if not points.log_density(1.0).isfinite().all():
             raise TargetError(
                 "log pi is not finite at every starting point. Start chains where the target has "
@@ -135,30 +116,37 @@ class HMCPopulation:
             )
         seed = rng.check_seed(seed)
         if sigma is None:
-            sigma = self._felt(path, points, rng.stream(seed, _STEPS, 0, theta.device))
+            sigma = self._measured(path, points, rng.stream(seed, _STEPS, 0, theta.device))
         tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
-        kept, values = theta.new_empty(0, *theta.shape), points.log_prior.new_empty(0, len(theta))
-        watched = values.new_empty(0, *path.monitor(points.theta).shape)
-        none = torch.zeros_like(sigma)
+        values = points.log_prior.new_empty(0, len(theta))
         return ChainState(
-            points,
-            sigma,
-            none,
-            0,
-            tuning,
-            0.0,
-            kept,
-            values,
-            watched,
-            0.0,
-            path.arithmetic,
+            points=points,
+            sigma=sigma,
+            curvature=torch.zeros_like(sigma),
+            n_seen=0,
+            tuning=tuning,
+            log_step=0.0,
+            kept=theta.new_empty(0, *theta.shape),
+            log_density=values,
+            monitors=values.new_empty(0, *path.monitor(points.theta).shape),
+            acceptance=0.0,
+            precision=path.precision,
             step=0,
             seed=seed,
         )
 
-    def step(self, state: ChainState, path: Path) -> tuple[ChainState, ChainRecord]:
-        """One trajectory of every chain; before the first, short ones until their step size is about right."""
-        start, warming = time.monotonic(), state.step < self.n_warmup
+    def prepared(self, target: Tempered | Path) -> Path:
+        """The path of the target, whose captured graph all steps share."""
+        return Path.of(target)
+
+    def step(
+        self, state: ChainState, target: Tempered | Path, comm: Communicator = SERIAL
+    ) -> tuple[ChainState, ChainInfo]:
+        """One trajectory of every chain; before the first, pilots that tune the step size.
+
+        Every process moves all chains alike, so `comm` is not needed.
+        """
+        path, warming = Path.of(target), state.step < self.n_warmup
         if state.step == 0:
             state = self._piloted(state, path)
         (source,) = rng.streams(state.seed, _STEPS + state.step + 1, 1, state.points.theta.device)
@@ -176,47 +164,38 @@ class HMCPopulation:
         step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
         kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
         unit = state.sigma if warming else None
-        moved, ways = kernel.move(state.points, step, length, noise, test, unit=unit)
-        record = _record(state, moved, length, warming, time.monotonic() - start)
+        moved, jumps = kernel.move(state.points, step, length, noise, test, unit=unit)
+        info = _info(state, moved, length, warming)
         state = state._replace(points=moved.points, step=state.step + 1)
         if warming:
-            return self._adapted(state, moved, step[:, 0], ways[0]), record
-        mean = state.acceptance + (record.acceptance - state.acceptance) / (
+            return self._adapted(state, moved, step[:, 0], jumps[0]), info
+        mean = state.acceptance + (info.acceptance - state.acceptance) / (
             state.step - self.n_warmup
         )
-        return self._kept(state._replace(acceptance=mean), path), record
+        return self._kept(state._replace(acceptance=mean), path), info
 
-    def run(
+    def done(self, state: ChainState) -> bool:
+        """Whether all trajectories were made."""
+        return state.step >= self.n_steps
+
+    def compact(self, info: ChainInfo) -> ChainInfo:
+        """All of it."""
+        return info
+
+    def result(
         self,
-        path: Path,
         state: ChainState,
-        *,
-        observers: Iterable[Observer] = (),
-        max_seconds: float | None = None,
+        history: Sequence[ChainInfo],
+        target: Tempered | Path,
+        comm: Communicator = SERIAL,
     ) -> ChainResult:
-        """All trajectories that are left.
-
-        Args:
-            path: of the target.
-            state: from `init`, or of a run that was interrupted.
-            observers: called with (state, record) after each trajectory.
-            max_seconds: stop after the first trajectory that ends past this time.
-        """
-        start, history = time.monotonic(), []
-        while state.step < self.n_steps:
-            state, record = self.step(state, path)
-            history.append(record._replace(seconds=time.monotonic() - start))
-            for observer in observers:
-                observer(state, history[-1])
-            if max_seconds is not None and history[-1].seconds >= max_seconds:
-                break
-        finished = state.step >= self.n_steps
+        """The draws of all chains."""
         return ChainResult(
             state.kept,
             state.log_density,
             state.monitors,
             tuple(history),
-            finished,
+            self.done(state),
             state.acceptance,
         )
 
@@ -234,20 +213,22 @@ class HMCPopulation:
                 break
         return state
 
-    def _change(self, tuning: Tuning, moved: Moved, step: Tensor) -> float:
+    def _change(self, tuning: Tuning, moved: Transition, step: Tensor) -> float:
         """The factor by which a trajectory changes the step size, within bounds."""
         return bounded(
             solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
         )
 
-    def _adapted(self, state: ChainState, moved: Moved, step: Tensor, ways: Tensor) -> ChainState:
+    def _adapted(
+        self, state: ChainState, moved: Transition, step: Tensor, jumps: Tensor
+    ) -> ChainState:
         """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
         tuning, done = state.tuning, state.step / self.n_warmup
         change = self._change(tuning, moved, step) ** (1 / math.sqrt(state.step))  # less and less
         length = tuning.n_leapfrog
         if self.move.tunes_length:
             longest = max(1, round(self.max_leapfrog / (1 + self.move.jitter)))
-            length = min(longest, max(best_length(ways), math.ceil(length / 2)))
+            length = min(longest, max(best_length(jumps), math.ceil(length / 2)))
         tuning = Tuning(tuning.step_size * change, length)
         n_last, log_step = state.step - self.n_warmup // 2, state.log_step
         if n_last > 0:
@@ -289,7 +270,7 @@ class HMCPopulation:
             state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
         )
 
-    def _felt(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
+    def _measured(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
         """1 / sqrt |H_d|, with the norm of each row of the Hessian from what a displacement does to the score.
 
         E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and
@@ -315,10 +296,8 @@ def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tenso
     return noise, float(uniforms[0]), uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
 
 
-def _record(
-    state: ChainState, moved: Moved, length: int, warming: bool, seconds: float
-) -> ChainRecord:
-    return ChainRecord(
+def _info(state: ChainState, moved: Transition, length: int, warming: bool) -> ChainInfo:
+    return ChainInfo(
         step=state.step + 1,
         warming=warming,
         log_density=float(moved.points.log_density(1.0).mean()),
@@ -326,5 +305,4 @@ def _record(
         step_size=state.tuning.step_size,
         n_leapfrog=length,
         n_divergences=int(moved.divergent.sum()),
-        seconds=seconds,
     )

@@ -1,6 +1,7 @@
-"""Metropolis-corrected Hamiltonian moves of a whole population, one batch of gradients per leapfrog step.
+"""Metropolis-corrected Hamiltonian moves of a population, one batch of gradients per leapfrog step.
 
-    v <- v + (e/2) C score(theta);  theta <- theta + e v;  v <- v + (e/2) C score(theta);  at first v = C^(1/2) z,
+    v = C^(1/2) z, then per step
+    v <- v + (e/2) C score(theta);  theta <- theta + e v;  v <- v + (e/2) C score(theta)
 
 with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix
 C^-1; a trajectory is accepted with probability min(1, exp(H_before - H_after)), H = -log pi +
@@ -23,8 +24,8 @@ DIVERGENT = 1000.0
 """Energy error from which a trajectory counts as divergent."""
 
 
-class Moved(NamedTuple):
-    """A population after one move: probabilities of `acceptance` (P,), and what trajectories `gain` (P,).
+class Transition(NamedTuple):
+    """A population after one move, with probabilities of `acceptance` (P,) and `gain` (P,).
 
     The gain is the energy before a trajectory less that after it, 0 for exact integration.
     """
@@ -128,14 +129,14 @@ def _check_acceptance(value: float) -> None:
 
 
 class Kernel:
-    """Trajectories at one temperature with one preconditioner, both fixed.
+    """Trajectories at one inverse temperature with one preconditioner, both fixed.
 
     The preconditioner has a covariance for each of `n_groups` equal groups of consecutive
     particles.
     """
 
-    def __init__(self, path: Path, temperature: float, scale: Scale) -> None:
-        self.path, self.temperature, self.scale = path, temperature, scale
+    def __init__(self, path: Path, beta: float, scale: Scale) -> None:
+        self.path, self.beta, self.scale = path, beta, scale
         self._covariance, self._inverse = scale.covariance, scale.inverse()
         self.n_groups = len(self._covariance)
 
@@ -148,7 +149,7 @@ class Kernel:
         uniforms: Tensor,
         *,
         unit: Tensor | None = None,
-    ) -> tuple[Moved, Tensor]:
+    ) -> tuple[Transition, Tensor]:
         """Move every particle once.
 
         Args:
@@ -157,39 +158,38 @@ class Kernel:
             n_leapfrog: steps of this trajectory, the same for all.
             noise: standard normal (P, D), overwritten.
             uniforms: (P,), for the Metropolis test.
-            unit: lengths of the coordinates (D,); when given, the way is measured too.
+            unit: lengths of the coordinates (D,); when given, squared jumps are measured too.
 
         Returns:
-            The population after the move, and the mean squared distance that a move of 1, 2, ... steps would have
-            made in each group, particles counted with the probability of their acceptance there: (G, L), (G, 0)
-            without `unit`.
+            The population after the move, and the mean squared jump that a move of 1, 2, ... steps
+            would have made in each group, particles weighted by their acceptance there: (G, L),
+            (G, 0) without `unit`.
         """
-        before = points.log_density(self.temperature) - 0.5 * noise.double().square().sum(-1)  # -H
+        before = points.log_density(self.beta) - 0.5 * noise.double().square().sum(-1)  # -H
         velocity = self.scale.colour_(self._grouped(noise)).flatten(0, 1)
-        half, ways = 0.5 * step, []
-        here, push = points, self._push(points)
+        half, jumps = 0.5 * step, []
+        here, acceleration = points, self._acceleration(points)
         for last in range(1, n_leapfrog + 1):
-            velocity = torch.addcmul(velocity, half, push)
+            velocity = torch.addcmul(velocity, half, acceleration)
             here = self.path.at(torch.addcmul(here.theta, step, velocity))
             if last == n_leapfrog:
-                here = self.path.settled(here)
-            push = self._push(here)
-            velocity = torch.addcmul(velocity, half, push)
+                here = self.path.decided(here)
+            acceleration = self._acceleration(here)
+            velocity = torch.addcmul(velocity, half, acceleration)
             if unit is not None or last == n_leapfrog:
                 gain = self._minus_energy(here, velocity) - before
-                # an infinite density is no density: such points are turned down like those that are
-                # not numbers
+                # an infinite density is no density: reject such points like those that are NaN
                 gain = torch.where(
                     gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain
                 )
                 acceptance = gain.clamp(max=0).exp()
             if unit is not None:
-                way = ((here.theta - points.theta) / unit).square().sum(-1)
-                ways.append(
-                    self._grouped(torch.where(acceptance > 0, acceptance * way, 0.0)).mean(1)
+                jump = ((here.theta - points.theta) / unit).square().sum(-1)
+                jumps.append(
+                    self._grouped(torch.where(acceptance > 0, acceptance * jump, 0.0)).mean(1)
                 )
-        moved = Moved(here.where(uniforms < acceptance, points), acceptance, gain)
-        return moved, torch.stack(ways, dim=1) if ways else noise.new_empty(self.n_groups, 0)
+        moved = Transition(here.where(uniforms < acceptance, points), acceptance, gain)
+        return moved, torch.stack(jumps, dim=1) if jumps else noise.new_empty(self.n_groups, 0)
 
     def monitors(self, points: Points) -> Tensor:
         """Log-likelihood, log-prior and the target's monitors (P, 2 + S), float64."""
@@ -199,14 +199,14 @@ class Kernel:
     def _grouped(self, value: Tensor) -> Tensor:
         return in_groups(value, self.n_groups)
 
-    def _push(self, points: Points) -> Tensor:
+    def _acceleration(self, points: Points) -> Tensor:
         return self.scale.multiply(
-            self._covariance, self._grouped(points.score(self.temperature))
+            self._covariance, self._grouped(points.score(self.beta))
         ).flatten(0, 1)
 
     def _minus_energy(self, points: Points, velocity: Tensor) -> Tensor:
         white = self._inverse.colour_(self._grouped(velocity.clone())).flatten(0, 1)
-        return points.log_density(self.temperature) - 0.5 * white.double().square().sum(-1)
+        return points.log_density(self.beta) - 0.5 * white.double().square().sum(-1)
 
 
 def gaussian_step(dim: int) -> float:

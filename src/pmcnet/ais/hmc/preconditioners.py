@@ -27,7 +27,7 @@ class Preconditioner(Protocol):
     what the others say.
     """
 
-    def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
         """P points with weights (P,) -> the square roots of G covariances, one for each P / G consecutive points."""
         ...
 
@@ -80,9 +80,9 @@ class Score:
         if not 0 < self.shrinkage <= 1:
             raise InputError(f"shrinkage must lie in (0, 1]; got {self.shrinkage}.")
 
-    def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
         """(E[s s^T] shrunk)^-1, or its diagonal version."""
-        score = grouped(points.score(temperature))  # (G, P / G, D)
+        score = grouped(points.score(beta))  # (G, P / G, D)
         n, dim = points.theta.shape
         weight = grouped(weight.to(score.dtype))
         diagonal = _mean_of_others(score.square(), weight)  # (G, D)
@@ -110,7 +110,7 @@ class Score:
 class Spread:
     """The standard deviation of each coordinate in the population: right where there is one mode."""
 
-    def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
         """sd(theta_d)."""
         return Diagonal(_variance(points, weight).sqrt())
 
@@ -119,9 +119,9 @@ class Spread:
 class Geometric:
     """The geometric mean of spread and score, coordinate by coordinate: a middle where neither is right."""
 
-    def __call__(self, points: Points, weight: Tensor, temperature: float) -> Scale:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
         """sqrt(sd(theta_d) / sqrt(E[s_d^2]))."""
-        square = grouped(points.score(temperature).square())
+        square = grouped(points.score(beta).square())
         curvature = _mean_of_others(square, grouped(weight.to(square.dtype)))
         return Diagonal((_variance(points, weight) / curvature).pow(0.25))
 

@@ -5,40 +5,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.special import stdtrit  # type: ignore[import-untyped]
 from torch import Tensor
 
-from pmcnet.ais.diagnostics import Verdict
+from pmcnet.ais.hmc.state import ChainInfo
 from pmcnet.ais.samples import WeightedSamples
-
-MAX_RHAT = 1.05
-"""R-hat in function space from which chains do not agree."""
-DRIFT_LEVEL = 1e-3
-"""Probability with which chains that do not drift are said to: of 16, those that move by 4.1 standard errors."""
-MIN_ACCEPTANCE = 0.2
-MIN_ESS = 100.0
-MORE = "Run longer: more warm-up, more draws."
-
-
-class ChainRecord(NamedTuple):
-    """One line of a run's history: a trajectory of every chain.
-
-    `warming` says whether it was one of the warm-up; `log_density` and `acceptance` are means over
-    the chains; `seconds` the time since the run began.
-    """
-
-    step: int
-    warming: bool
-    log_density: float
-    acceptance: float
-    step_size: float
-    n_leapfrog: int
-    n_divergences: int
-    seconds: float
+from pmcnet.ais.verdict import Verdict, chain_verdict
 
 
 @dataclass(frozen=True)
@@ -54,7 +28,7 @@ class ChainResult:
     theta: Tensor
     log_density: Tensor
     monitors: Tensor
-    history: tuple[ChainRecord, ...]
+    history: tuple[ChainInfo, ...]
     finished: bool
     acceptance: float = 1.0
 
@@ -75,7 +49,7 @@ class ChainResult:
         return self._worst("ess", min, 0.0)
 
     @cached_property
-    def unrest(self) -> float:
+    def log_density_rhat(self) -> float:
         """R-hat of log pi, each chain about its own mean: large where some chains, or all, drift or move slowly.
 
         A chain that drifts alone widens the errors of `drift`, by which it is then not seen.
@@ -112,33 +86,7 @@ class ChainResult:
     @property
     def verdict(self) -> Verdict:
         """Whether the draws can stand for the target, and why."""
-        if len(self.log_density) < 4:
-            return Verdict(
-                "degenerate",
-                f"there are {len(self.log_density)} draws of each chain, too few to judge. {MORE}",
-            )
-        if not self.acceptance > MIN_ACCEPTANCE:
-            return Verdict(
-                "doubtful", f"only {self.acceptance:.0%} of the trajectories were accepted. {MORE}"
-            )
-        if abs(self.drift) > most_drift(self.log_density.shape[1]):
-            moved = f"log pi still drifts, by {self.drift:.1f} standard errors over the draws"
-            return Verdict(
-                "doubtful", f"{moved}: the chains had not arrived when the draws began. {MORE}"
-            )
-        if not self.unrest < MAX_RHAT:
-            known = f"R-hat {self.unrest:.3f} about their means, which should be below {MAX_RHAT}"
-            some = f"log pi of single chains has not settled ({known})"
-            return Verdict("doubtful", f"{some}: they still drift, or move too slowly. {MORE}")
-        if not self.rhat < MAX_RHAT:
-            apart = f"chains differ in what they predict (R-hat {self.rhat:.3f}, which should be below {MAX_RHAT})"
-            return Verdict("doubtful", f"{apart}, so each knows a part of the posterior. {MORE}")
-        if self.ess < MIN_ESS:
-            return Verdict(
-                "doubtful", f"{self.ess:.0f} draws are effective; {MIN_ESS:.0f} are needed. {MORE}"
-            )
-        known = f"R-hat of the predictions is {self.rhat:.3f}, {self.ess:.0f} draws are effective"
-        return Verdict("trustworthy", f"{known}, and log pi does not drift.")
+        return chain_verdict(self)
 
     def _worst(
         self, name: str, choose: Callable[..., float], unknown: float, of: Tensor | None = None
@@ -159,8 +107,3 @@ class ChainResult:
         # Infinite where chains stand still, each elsewhere; not a number where nothing can be said.
         known = [float(value) for value in np.ravel(found) if not math.isnan(value)]
         return choose(known) if known else unknown
-
-
-def most_drift(n_chains: int) -> float:
-    """Standard errors, known from so many chains, by which log pi may differ: Student's quantile."""
-    return float(stdtrit(n_chains - 1, 1 - DRIFT_LEVEL / 2)) if n_chains > 1 else math.inf

@@ -4,32 +4,32 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.comm import Communicator
-from pmcnet.ais.hmc.kernel import Kernel, Moved
+from pmcnet.ais.hmc.kernel import Kernel, Transition
 from pmcnet.ais.hmc.preconditioners import grouped, in_groups, n_groups
 from pmcnet.ais.path import Path, Points
 from pmcnet.ais.scale import Scale
 
 
 class SharedKernel:
-    """Trajectories at one temperature: each process moves its groups, each with its own covariance.
+    """Trajectories at one inverse temperature: each process moves its groups, each with its own covariance.
 
     Args:
         path: of the target.
-        temperature: fixed.
+        beta: the inverse temperature, fixed.
         scale: the square roots of the covariances of all groups.
         comm: the processes.
         n_particles: P.
     """
 
     def __init__(
-        self, path: Path, temperature: float, scale: Scale, comm: Communicator, n_particles: int
+        self, path: Path, beta: float, scale: Scale, comm: Communicator, n_particles: int
     ) -> None:
         self._comm, self._n_groups = comm, n_groups(n_particles)
         each = n_particles // self._n_groups
         self._kernels = [
             (
                 slice(block.start * each, block.stop * each),
-                Kernel(path, temperature, scale.take(block)),
+                Kernel(path, beta, scale.take(block)),
             )
             for block in comm.blocks(self._n_groups)
         ]
@@ -43,20 +43,21 @@ class SharedKernel:
         uniforms: Tensor,
         *,
         unit: Tensor | None = None,
-    ) -> tuple[Moved, Tensor]:
-        """`Kernel.move` of the whole population; the ways are those of each group (G, L)."""
+    ) -> tuple[Transition, Tensor]:
+        """`Kernel.move` of the whole population; the jumps are those of each group (G, L)."""
         parts = []
         for own, kernel in self._kernels:
-            moved, ways = kernel.move(
+            moved, jumps = kernel.move(
                 points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], unit=unit
             )
             each = [
-                in_groups(part, len(ways)) for part in (*moved.points, moved.acceptance, moved.gain)
+                in_groups(part, len(jumps))
+                for part in (*moved.points, moved.acceptance, moved.gain)
             ]
-            parts.append([ways, *each])
-        ways, *joined = self._comm.gather(self._n_groups, parts)
+            parts.append([jumps, *each])
+        jumps, *joined = self._comm.gather(self._n_groups, parts)
         flat = [part.flatten(0, 1) for part in joined]
-        return Moved(Points(*flat[:-2]), *flat[-2:]), ways
+        return Transition(Points(*flat[:-2]), *flat[-2:]), jumps
 
     def monitors(self, points: Points) -> Tensor:
         """`Kernel.monitors` of the whole population (P, 2 + S)."""

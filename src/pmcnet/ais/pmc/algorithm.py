@@ -2,55 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, get_args
 
 import torch
 from torch import Tensor
 
 from pmcnet import rng
-from pmcnet.ais import diagnostics
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.evaluation import Evaluation
 from pmcnet.ais.pmc.mean_steps import Langevin, MeanStep
 from pmcnet.ais.pmc.proposals import Proposals
 from pmcnet.ais.pmc.resampling import Local, Resampling
+from pmcnet.ais.pmc.result import Keep, Result, kept_draws
 from pmcnet.ais.pmc.scale_steps import RobustCovariance, ScaleStep
+from pmcnet.ais.pmc.state import Estimate, PMCInfo, PMCState
 from pmcnet.ais.pmc.weighting import DeterministicMixture, Weighting
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import Target
 from pmcnet.ais.timing import Phases, Stopwatch
 from pmcnet.errors import DegenerateWeightsError, InputError
-
-
-class PMCState(NamedTuple):
-    """What the next step needs: the proposals, the number of steps done, the seed."""
-
-    proposals: Proposals
-    step: int
-    seed: int
-
-
-class PMCInfo(NamedTuple):
-    """What a person wants to know about one step.
-
-    `samples` are its draws (M, K, D) with weights (M, K), of several processes each one's own;
-    `log_weight` (M, K) are the weights of all; `ancestors` (M,) the flat index of the draw that
-    each new mean came from, -1 for a proposal that had none; `step_size` (M,), or (M, B) for
-    incremental steps, the accepted gamma, 0 for none; `rejected_scale` (M,) whether the previous
-    covariance had to be kept; `phases` where the time went.
-    """
-
-    samples: WeightedSamples
-    log_weight: Tensor
-    ancestors: Tensor
-    step_size: Tensor
-    rejected_scale: Tensor
-    phases: Phases
-
-    @property
-    def ess(self) -> float:
-        """Effective number of all draws of the step."""
-        return float(diagnostics.ess(self.log_weight.flatten()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,13 +33,25 @@ class PMC:
         resampling: which draws survive as means.
         scale_step: how covariances adapt.
         mean_step: how survivors move.
+        keep: which draws a run returns. "last": the M*K of the last step. "all": those of every
+            step, each weighted by the proposals of its own step; the evidence is unbiased.
+            "mixture": those of every step, all weighted by the mixture of the proposals of all
+            steps. It has the lower variance and costs T times the densities, but later proposals
+            sit where earlier draws were, which biases the evidence downwards by an amount that its
+            standard error does not show: small in few dimensions, visible from about 20.
+        min_ess: a run is done when the draws it would return have this many effective ones; None
+            to make all steps.
     """
+
+    default_steps: ClassVar[int] = 20
 
     n_draws: int = 100
     weighting: Weighting = DeterministicMixture()
     resampling: Resampling = Local()
     scale_step: ScaleStep = RobustCovariance()
     mean_step: MeanStep = Langevin()
+    keep: Keep = "last"
+    min_ess: float | None = None
 
     def __post_init__(self) -> None:
         least = self.scale_step.min_draws
@@ -83,6 +65,10 @@ class PMC:
                 f"{type(self.scale_step).__name__}; "
                 f"got {self.n_draws!r}. With a single draw use scale_step=FixedScale()."
             )
+        if self.keep not in get_args(Keep):
+            raise InputError(f"keep must be one of {', '.join(get_args(Keep))}; got {self.keep!r}.")
+        if self.min_ess is not None and not self.min_ess > 0:
+            raise InputError(f"min_ess must be positive, or None for no limit; got {self.min_ess}.")
 
     def init(self, loc: Tensor, *, sigma: float = 1.0, seed: int) -> PMCState:
         """The state before the first step: means `loc` (M, D), covariances sigma^2 I.
@@ -165,8 +151,50 @@ class PMC:
         ]
         loc, step_size, rejected, *scale = comm.gather(n, parts)  # (M, D), (M,), (M,), ...
         phases = Phases(on_proposals, on_target, watch.lap(), watch.memory())
-        info = PMCInfo(_joined(drawn), log_weight, ancestors, step_size, rejected, phases)
-        return PMCState(Proposals(loc, type(proposals.scale)(*scale)), step, state.seed), info
+        last = Estimate.of(log_weight)
+        pooled = last.pooled(state.pooled, state.step, log_weight.numel())
+        info = PMCInfo(
+            step,
+            proposals,
+            _joined(drawn),
+            log_weight,
+            ancestors,
+            step_size,
+            rejected,
+            phases,
+            last,
+            pooled,
+        )
+        adapted = Proposals(loc, type(proposals.scale)(*scale))
+        return PMCState(adapted, step, state.seed, last, pooled), info
+
+    def prepared(self, target: Target) -> Target:
+        """The target itself."""
+        return target
+
+    def done(self, state: PMCState) -> bool:
+        """Whether enough draws are effective."""
+        estimate = state.last if self.keep == "last" else state.pooled
+        return self.min_ess is not None and state.step > 0 and estimate.ess >= self.min_ess
+
+    def compact(self, info: PMCInfo) -> PMCInfo:
+        """Without proposals and draws, unless they are to be kept."""
+        return info._replace(proposals=None, samples=None) if self.keep == "last" else info
+
+    def result(
+        self,
+        state: PMCState,
+        history: Sequence[PMCInfo],
+        target: Target,
+        comm: Communicator = SERIAL,
+    ) -> Result:
+        """The weighted draws that `keep` asks for."""
+        if not history:
+            raise InputError(
+                "no step was made: the state has the effective draws asked for already."
+            )
+        samples = kept_draws(history, self.keep, self.weighting, target.memory, comm)
+        return Result(samples, state, tuple(history))
 
     def _adapted(
         self,

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pmcnet.ais.scale import Scale
 from pmcnet.ais.tiling import tile_bytes, tiles
+from pmcnet.io.state_checks import check_tensor
 from pmcnet.rng import Stream, standard_normal
 
 
@@ -27,6 +28,11 @@ class Proposals(NamedTuple):
     def dim(self) -> int:
         """D."""
         return self.loc.shape[1]
+
+    def check(self) -> None:
+        """Refuse what is not made of finite means and positive definite covariances."""
+        check_tensor(self.loc, "loc", 2)
+        self.scale.check(self.loc)
 
     def take(self, block: slice) -> "Proposals":
         """Some of the M."""

@@ -5,9 +5,9 @@ import torch
 from safetensors.torch import save_file
 
 from pmcnet import ais
-from pmcnet.ais import checkpoint
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
+from pmcnet.io import checkpoint
 
 
 def network_target():
