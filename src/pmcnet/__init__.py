@@ -15,7 +15,7 @@ __all__ = ["PMCNetClassifier", "PMCNetRegressor", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """The estimators, imported when they are first asked for: `import pmcnet` itself costs nothing."""
+    """The estimators, imported on first use, so that `import pmcnet` costs nothing."""
     if name in ("PMCNetClassifier", "PMCNetRegressor"):
         from pmcnet import estimators
 

@@ -1,4 +1,6 @@
-"""Randomness as an argument: one stream for each (seed, step, block), a block being a proposal or a group of particles.
+"""Randomness as an argument: one stream for each (seed, step, block).
+
+A block is a proposal or a group of particles.
 
 Streams live where the work is: numpy's Philox on the host, torch's Philox on a GPU, where copying
 noise would cost more than the step. Either way a block's numbers depend on its (seed, step, block)
@@ -18,7 +20,7 @@ from pmcnet.errors import InputError
 
 
 class Stream(NamedTuple):
-    """The numbers of one block in one step: single uniforms from `host`, noise from `device` where there is one."""
+    """The numbers of one block in one step: uniforms from `host`, noise from `device`."""
 
     host: np.random.Generator
     device: torch.Generator | None = None
@@ -87,7 +89,7 @@ def uniform(sources: Sequence[Stream], n: int, like: Tensor) -> Tensor:
 
 
 def many_uniform(source: Stream, shape: tuple[int, ...], like: Tensor) -> Tensor:
-    """Uniform numbers in [0, 1) from where the stream's noise comes from, so that a GPU need not wait for the host."""
+    """Uniform numbers in [0, 1) from the device of the noise: a GPU need not wait."""
     if source.device is None:
         return torch.as_tensor(source.host.random(shape)).to(like)
     return torch.rand(shape, generator=source.device, dtype=like.dtype, device=like.device)

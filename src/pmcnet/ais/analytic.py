@@ -19,7 +19,7 @@ class Analytic(NamedTuple):
 
 
 def _log_normal(theta: Tensor, mean: Tensor, factor: Tensor) -> Tensor:
-    """Log N(theta; mean, L L^T) at points (n, D) -> (n,), in the points' dtype and on their device."""
+    """Log N(theta; mean, L L^T), (n, D) -> (n,), in the points' dtype and on their device."""
     mean, factor = mean.to(theta), factor.to(theta)
     white: Tensor = torch.linalg.solve_triangular(factor, (theta - mean).mT, upper=False)  # (D, n)
     log_det: Tensor = factor.diagonal().log().sum()
@@ -37,7 +37,7 @@ def gaussian(mean: Tensor, covariance: Tensor, *, log_evidence: float = 0.0) -> 
 
 
 def mixture(means: Tensor, covariances: Tensor, *, log_evidence: float = 0.0) -> Analytic:
-    """exp(log_evidence) (1/C) sum_c N(mean_c, covariance_c); means (C, D), covariances (C, D, D)."""
+    """exp(log_evidence) (1/C) sum_c N(mean_c, covariance_c), of shapes (C, D) and (C, D, D)."""
     factors = torch.linalg.cholesky(covariances)
 
     def log_density(theta: Tensor) -> Tensor:
@@ -51,7 +51,7 @@ def mixture(means: Tensor, covariances: Tensor, *, log_evidence: float = 0.0) ->
 
 
 def five_modes() -> Analytic:
-    """Five Gaussians in the plane (the test target of Elvira et al., Signal Processing 131, 2017)."""
+    """Five Gaussians in the plane (Elvira et al., Signal Processing 131, 2017)."""
     means = torch.tensor([[-10, -10], [0, 16], [13, 8], [-9, 7], [14, -14]], dtype=torch.float64)
     rows = [(2, 0.6, 1), (2, -0.4, 2), (2, 0.8, 2), (3, 0, 0.5), (2, -0.1, 2)]
     covariances = torch.tensor([[[a, b], [b, c]] for a, b, c in rows], dtype=torch.float64)
@@ -59,7 +59,7 @@ def five_modes() -> Analytic:
 
 
 def banana(dim: int, *, bend: float = 3.0) -> Analytic:
-    """x_1 ~ N(0, 1), x_2 | x_1 ~ N(-bend (x_1^2 - 1), 1), the others N(0, 1); normalised, so log Z = 0."""
+    """x_1 ~ N(0, 1), x_2 | x_1 ~ N(-bend (x_1^2 - 1), 1), the others N(0, 1); log Z = 0."""
 
     def log_density(theta: Tensor) -> Tensor:
         ridge = theta[:, 1] + bend * (theta[:, 0].square() - 1)

@@ -27,7 +27,7 @@ class Communicator(Protocol):
         ...
 
     def blocks(self, n: int) -> Sequence[slice]:
-        """This process's blocks of n items, in order; those of all processes cover 0 to n in the order of ranks."""
+        """This process's blocks of n items; those of all processes cover them in order of rank."""
         ...
 
     def gather(self, n: int, parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
@@ -44,7 +44,7 @@ class Communicator(Protocol):
         ...
 
     def agreed(self, value: Tensor) -> Tensor:
-        """The first process's value, so that a rounding error elsewhere cannot make processes part ways."""
+        """The first process's value, so that rounding errors cannot make processes diverge."""
         ...
 
     def sum(self, value: Tensor) -> Tensor:

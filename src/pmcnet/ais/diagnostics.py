@@ -1,4 +1,4 @@
-"""What the weights say about themselves: effective draws, largest weight, tail index, evidence error."""
+"""Diagnostics of weights: effective draws, largest weight, tail index, evidence and its error."""
 
 import math
 import warnings
@@ -14,7 +14,7 @@ EQUAL = 1e-6
 
 
 def ess(log_weight: Tensor) -> Tensor:
-    """Effective number of draws along the last axis, (sum w)^2 / sum w^2; 0 where every weight is zero."""
+    """Effective number of draws along the last axis, (sum w)^2 / sum w^2; 0 if all w are 0."""
     top = log_weight.amax(-1, keepdim=True)
     weight = torch.where(top == -torch.inf, 0.0, (log_weight - top).exp())
     total = weight.sum(-1)
@@ -22,7 +22,10 @@ def ess(log_weight: Tensor) -> Tensor:
 
 
 def conditional_ess(log_weight: Tensor, increment: Tensor) -> float:
-    """Effective draws after weights W (sum 1) are multiplied by v: n (sum W v)^2 / sum W v^2 (Zhou et al., 2016)."""
+    """Effective draws after weights W (sum 1) are multiplied by v (Zhou et al., 2016).
+
+    n (sum W v)^2 / sum W v^2.
+    """
     twice = (log_weight + 2 * increment).logsumexp(-1)
     return len(log_weight) * float((2 * (log_weight + increment).logsumexp(-1) - twice).exp())
 

@@ -1,4 +1,4 @@
-"""Asking a target for its values: in chunks that fit its memory, and refusing answers that are not values."""
+"""Values of a target in chunks that fit its memory; answers that are no values are refused."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Evaluation:
         return value
 
     def trial(self, theta: Tensor) -> Tensor:
-        """Like `log_density` for points that may be turned down: NaN, as far from any mode, is let through."""
+        """Like `log_density`, for points that may be rejected: NaN is let through."""
         points = self._points(theta)
         with torch.no_grad():
             pieces = torch.split(points, even_size(len(points), self._rows))
@@ -47,7 +47,7 @@ class Evaluation:
         return value.reshape(theta.shape[:-1])
 
     def value_and_score(self, theta: Tensor) -> ValueAndScore:
-        """Log pi (...) and its gradient (..., D) in one pass; the score is 0 where the density is."""
+        """Log pi (...) and its gradient (..., D) in one pass; the score is 0 where pi is."""
         points = self._points(theta)
         answers = [
             self._value_and_score(p)
@@ -63,7 +63,7 @@ class Evaluation:
         return ValueAndScore(value.reshape(theta.shape[:-1]), score.reshape(theta.shape))
 
     def hessian(self, theta: Tensor) -> Tensor:
-        """Second derivatives at points (n, D) -> (n, D, D); not checked for finiteness, since it need not exist."""
+        """Second derivatives, (n, D) -> (n, D, D); they need not exist, so may not be finite."""
         points = self._points(theta)
         rows = max(1, self._rows // self.dim)  # a Hessian is D scores
         shape = (self.dim, self.dim)

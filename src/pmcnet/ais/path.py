@@ -19,7 +19,7 @@ BYTES_PER_COORDINATE = 16 * 8
 
 
 class Tempered(Protocol):
-    """What annealing needs: a normalised prior that can be drawn from, and a likelihood; log pi is their sum.
+    """What annealing needs: a normalised prior that can be sampled, and a likelihood.
 
     A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore,
     otherwise made by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose
@@ -245,7 +245,7 @@ class Path:
 
 
 def _checked(answer: ValueAndScore, theta: Tensor, name: str) -> ValueAndScore:
-    """Values (n,) in float64 and scores (n, D) in the points' dtype, or an error that says what is wrong."""
+    """Values (n,) in float64 and scores (n, D) in the points' dtype; refuses other shapes."""
     value = shaped(answer.value, theta.shape[:1], f"log_{name.removesuffix('_and_score')}")
     return ValueAndScore(value.double(), shaped(answer.score, theta.shape, "score").to(theta.dtype))
 

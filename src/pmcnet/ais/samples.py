@@ -73,13 +73,13 @@ class WeightedSamples(NamedTuple):
         return rooted.mT @ rooted
 
     def mean_error(self) -> Tensor:
-        """Standard error of each coordinate of `mean` (D,): sqrt(sum_j w_j^2 (theta_j - mean)^2)."""
+        """Standard error of `mean` (D,): sqrt(sum_j w_j^2 (theta_j - mean)^2)."""
         return (
             ((self._flat_theta - self.mean()) * self._flat_weight[:, None]).square().sum(0).sqrt()
         )
 
     def resample(self, n: int, seed: int) -> Tensor:
-        """`n` equally weighted draws (n, D), each drawn with probability proportional to its weight."""
+        """`n` equally weighted draws (n, D), chosen with probability proportional to weight."""
         return self.theta.flatten(0, -2)[self.resampled(n, seed)]
 
     def resampled(self, n: int, seed: int) -> Tensor:

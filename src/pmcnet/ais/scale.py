@@ -1,4 +1,4 @@
-"""Covariances of M Gaussians, by structure: `Full` or `Diagonal`. No other file asks which one it has.
+"""Covariances of M Gaussians: `Full` or `Diagonal`. No other file asks which.
 
 Each holds one square root of the covariance, so it is positive definite by construction:
 Sigma_m = L_m L_m^T (`Full`, L lower triangular) or diag(sigma_m^2) (`Diagonal`).
@@ -28,7 +28,7 @@ class Scale(Protocol):
 
     @staticmethod
     def scatter(theta: Tensor, weight: Tensor) -> Tensor:
-        """Covariance of draws (M, K, D) with normalised weights (M, K), around their weighted mean."""
+        """Covariance of draws (M, K, D) with weights (M, K) around their weighted mean."""
         ...
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -51,7 +51,7 @@ class Scale(Protocol):
         ...
 
     def colour_(self, noise: Tensor, buffer: Tensor | None = None) -> Tensor:
-        """L_m z for noise (M, K, D), which may be overwritten; `buffer`, of its shape, may hold the result."""
+        """L_m z for noise (M, K, D), overwritten; `buffer`, of its shape, may hold the result."""
         ...
 
     def matvec(self, vector: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ class Full(NamedTuple):
         return self.factor[0].numel()
 
     def colour_(self, noise: Tensor, buffer: Tensor | None = None) -> Tensor:
-        """L_m z. L is lower triangular: the first half of the result needs the first half of z alone."""
+        """L_m z; the first half of the result needs the first half of z only."""
         half = noise.shape[-1] // 2
         result = torch.empty_like(noise) if buffer is None else buffer
         if half < _WORTH_HALVING:

@@ -42,7 +42,7 @@ class Target(Protocol):
 
     @property
     def bytes_per_point(self) -> int:
-        """Bytes of temporaries that evaluating one point needs; with `memory` it gives the chunk size."""
+        """Bytes of temporaries per point; with `memory` it gives the chunk size."""
         ...
 
     def log_density(self, theta: Tensor) -> Tensor:
@@ -58,7 +58,7 @@ class Target(Protocol):
         ...
 
     def factors(self) -> "Sequence[Target]":
-        """Targets whose log-densities sum to log pi (mini-batches); the target itself when it has no parts."""
+        """Targets whose log-densities sum to log pi (mini-batches), or the target itself."""
         ...
 
 
@@ -141,7 +141,7 @@ class FunctionTarget:
 
 
 def _row_gradient(entries: Tensor, point: Tensor) -> Tensor:
-    """Gradient of each of n entries with respect to its own row of `point` (n, D); zero where it is constant."""
+    """Gradient of each of n entries by its own row of `point` (n, D); 0 where constant."""
     if not entries.requires_grad:
         return torch.zeros_like(point)
     (gradient,) = torch.autograd.grad(

@@ -1,4 +1,4 @@
-"""How much to do at once: pieces that stay in cache, or fill the GPU, and never exceed the memory given."""
+"""Sizes of pieces that stay in cache, or fill the GPU, within the memory given."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ def tile_bytes(device: torch.device, memory: int) -> int:
 
 
 def free_memory(device: torch.device) -> int:
-    """Half of the bytes that are free on the device now, or on the host; 1 GiB where that cannot be told."""
+    """Half of the bytes that are free on the device, or on the host; 1 GiB if unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0] // 2
     try:
@@ -36,7 +36,7 @@ def tiles(n: int, bytes_each: int, n_bytes: int) -> Iterator[slice]:
 
 
 def even_size(n: int, most: int) -> int:
-    """The size of equal pieces of n, at most `most`: a divisor of n if one is not much smaller, else `most`.
+    """The size of pieces of n, at most `most`: a divisor of n unless that is much smaller.
 
     Pieces of one shape are what compiled code wants.
     """

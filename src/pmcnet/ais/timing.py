@@ -7,7 +7,7 @@ import torch
 
 
 class Phases(NamedTuple):
-    """Seconds for proposals (draws and their densities), for log pi of the draws and for the moves; peak GPU bytes."""
+    """Seconds for proposals, for log pi of the draws and for the moves; peak GPU bytes."""
 
     proposals: float
     target: float

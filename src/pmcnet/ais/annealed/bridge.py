@@ -1,4 +1,4 @@
-"""A path to any log-density from a mixture of Gaussians: a wide one, or the proposals of an earlier run."""
+"""A path to any log-density from a mixture of Gaussians, e.g. the proposals of an earlier run."""
 
 import math
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from pmcnet.rng import Stream, standard_normal, uniform
 
 @dataclass(frozen=True)
 class Bridge:
-    """`base` in the role of the prior, target / base in that of the likelihood, so that log Z is the target's own.
+    """`base` as the prior and target / base as the likelihood, so that log Z is the target's own.
 
     Args:
         target: the log-density to reach.

@@ -12,7 +12,7 @@ SIGNIFICANT = 4.0
 
 
 class Drift(NamedTuple):
-    """What moves did to the means of S monitored quantities: the change, its standard error, their spread (S,).
+    """The change of S monitored means by moves, its standard error, and their spread (S,).
 
     Particles that represent the distribution already are shifted by chance alone.
     """

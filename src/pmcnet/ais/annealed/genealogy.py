@@ -7,9 +7,9 @@ particle i in the first population,
     Var(mean of f) is estimated by   sum_e ( sum_{i: e(i) = e} w_i (f_i - mean f) )^2,
     Var(Z) / Z^2   by                sum_e ( sum_{i: e(i) = e} w_i - 1/P )^2  P / (P - 1).
 
-Families grow apart as fast as the moves fail to make them forget, so bad mixing shows in these
-errors. When few families are left the estimates saturate and become useless, which their number
-tells.
+Descendants of different ancestors differ for as long as the moves fail to decorrelate them, so bad
+mixing shows in these errors. When few ancestors are left the estimates saturate and become useless;
+the effective number of ancestors says so.
 """
 
 import torch

@@ -1,4 +1,4 @@
-"""Which of P weighted particles survive, and how often: P equally weighted ones stand for the same distribution.
+"""Resampling of particles: P equally weighted ones for P weighted ones.
 
 Each rule gives particle i on average P w_i copies; they differ in how much that number varies.
 Inversion of the weights' distribution function at P points: independent ones (multinomial), one in

@@ -222,7 +222,7 @@ class HMCPopulation:
     def _adapted(
         self, state: ChainState, moved: Transition, step: Tensor, jumps: Tensor
     ) -> ChainState:
-        """Step size, length and preconditioner after a trajectory of the warm-up; frozen after the last."""
+        """Step size, length and preconditioner after a trajectory of the warm-up."""
         tuning, done = state.tuning, state.step / self.n_warmup
         change = self._change(tuning, moved, step) ** (1 / math.sqrt(state.step))  # less and less
         length = tuning.n_leapfrog
@@ -251,7 +251,7 @@ class HMCPopulation:
         )
 
     def _scaled(self, state: ChainState) -> Tensor:
-        """1 / sqrt of the mean squared score; where few were seen, drawn to the geometric mean over coordinates."""
+        """1 / sqrt of the mean squared score, shrunk to its geometric mean while few were seen."""
         n, log = state.n_seen * len(state.points.theta), state.curvature.clamp(min=_FLAT).log()
         return torch.exp(
             -0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES)
@@ -271,7 +271,7 @@ class HMCPopulation:
         )
 
     def _measured(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
-        """1 / sqrt |H_d|, with the norm of each row of the Hessian from what a displacement does to the score.
+        """1 / sqrt |H_d|, the norm of each row of the Hessian, from the score after a displacement.
 
         E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and
         variance 1. At a mode the score itself says nothing.

@@ -1,4 +1,4 @@
-"""How long each direction is, learnt from the population: the covariance that moves are scaled with.
+"""The covariance that scales moves, learned from the population.
 
 Under pi, E[score score^T] = -E[Hessian of log pi]: the second moment of the score is the average
 local curvature, even where the population sits in many modes and its spread says nothing about any
@@ -28,7 +28,7 @@ class Preconditioner(Protocol):
     """
 
     def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
-        """P points with weights (P,) -> the square roots of G covariances, one for each P / G consecutive points."""
+        """Square roots of G covariances, one for each P / G consecutive points."""
         ...
 
 
@@ -48,7 +48,7 @@ def grouped(value: Tensor) -> Tensor:
 
 
 def _of_others(sums: Tensor) -> Tensor:
-    """Sums over each group (G, ...) -> sums over all the others, added up and not subtracted, so nothing cancels."""
+    """Sums over each group (G, ...) -> sums over all others, without cancellation."""
     others = 1 - torch.eye(len(sums), dtype=sums.dtype, device=sums.device)
     result: Tensor = torch.tensordot(others, sums, dims=1)
     return result
@@ -88,7 +88,7 @@ class Score:
         diagonal = _mean_of_others(score.square(), weight)  # (G, D)
         flat = 1 / _variance(
             points, weight.flatten()
-        )  # where nothing has a slope, the spread is the scale
+        )  # where the gradient is zero, the spread is the scale
         diagonal = torch.where(diagonal > 0, diagonal, flat)
         if self.structure == "diagonal" or (self.structure == "auto" and dim > MAX_DENSE):
             return Diagonal(diagonal.rsqrt())
@@ -108,7 +108,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Spread:
-    """The standard deviation of each coordinate in the population: right where there is one mode."""
+    """The standard deviation of each coordinate in the population: right for a single mode."""
 
     def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
         """sd(theta_d)."""
@@ -117,7 +117,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Geometric:
-    """The geometric mean of spread and score, coordinate by coordinate: a middle where neither is right."""
+    """The geometric mean of spread and score per coordinate: a compromise."""
 
     def __call__(self, points: Points, weight: Tensor, beta: float) -> Scale:
         """sqrt(sd(theta_d) / sqrt(E[s_d^2]))."""

@@ -1,4 +1,4 @@
-"""What parallel chains leave: draws, and whether they agree with each other and have stopped drifting."""
+"""What parallel chains leave: draws, and whether they agree and have stopped drifting."""
 
 import math
 import warnings
@@ -40,7 +40,10 @@ class ChainResult:
 
     @cached_property
     def rhat(self) -> float:
-        """The largest R-hat of the monitors (rank-normalised, split; Vehtari et al., 2021); infinite where unknown."""
+        """The largest rank-normalised split R-hat of the monitors (Vehtari et al., 2021).
+
+        Infinite where it is unknown.
+        """
         return self._worst("rhat", max, math.inf)
 
     @cached_property
@@ -50,7 +53,7 @@ class ChainResult:
 
     @cached_property
     def log_density_rhat(self) -> float:
-        """R-hat of log pi, each chain about its own mean: large where some chains, or all, drift or move slowly.
+        """R-hat of log pi, each chain about its mean: large where a chain drifts or moves slowly.
 
         A chain that drifts alone widens the errors of `drift`, by which it is then not seen.
         """
@@ -60,7 +63,7 @@ class ChainResult:
 
     @cached_property
     def drift(self) -> float:
-        """Log pi of the last third of the draws less that of the first, in standard errors; infinite where unknown.
+        """Log pi of the last third of the draws minus the first, in standard errors.
 
         Errors are those over chains, so of one chain alone it is not known.
         """
@@ -73,7 +76,7 @@ class ChainResult:
 
     @property
     def disagreement(self) -> tuple[float, float]:
-        """Mean absolute difference of monitors between halves of the same chains, and between halves of all chains."""
+        """Mean absolute difference of monitors between halves of each chain, and of the chains."""
         n, p = (size // 2 for size in self.monitors.shape[:2])
         if n == 0 or p == 0:
             return math.inf, math.inf

@@ -1,4 +1,4 @@
-"""Moves of a population whose groups are shared between processes: one exchange of points per move."""
+"""Moves of a population whose groups are shared between processes: one exchange per move."""
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from pmcnet.ais.scale import Scale
 
 
 class SharedKernel:
-    """Trajectories at one inverse temperature: each process moves its groups, each with its own covariance.
+    """Trajectories at one inverse temperature: each process moves its own groups.
 
     Args:
         path: of the target.

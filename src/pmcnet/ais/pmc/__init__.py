@@ -1,1 +1,1 @@
-"""The paper's population Monte Carlo: proposals, weights, resampling, adaptation, and the variants."""
+"""The paper's population Monte Carlo: proposals, weights, resampling, adaptation, variants."""

@@ -1,4 +1,4 @@
-"""Population Monte Carlo: Algorithm 1 of the paper, with each of its choices an interchangeable part."""
+"""Population Monte Carlo: Algorithm 1 of the paper, each of its choices an interchangeable part."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,7 +103,7 @@ class PMC:
     def step(
         self, state: PMCState, target: Target, comm: Communicator = SERIAL
     ) -> tuple[PMCState, PMCInfo]:
-        """One step of Algorithm 1 with the streams of (seed, step, proposal), shared between processes by `comm`."""
+        """One step of Algorithm 1 with the streams of (seed, step, proposal)."""
         loc = state.proposals.loc
         sources = rng.streams(state.seed, state.step, len(loc), loc.device)
         return self.step_with(state, target, sources, comm)
@@ -205,7 +205,7 @@ class PMC:
         target: Evaluation,
         step: int,
     ) -> list[Tensor]:
-        """Step 2(d) for a block: means, step sizes, whether the covariance was kept, and the new scale's tensors."""
+        """Step 2(d) for a block: means, step sizes, rejected covariances, tensors of the scale."""
         before = proposals.scale.take(block)
         scale, rejected = self.scale_step(before, samples, survivors[block], target, step)
         loc, step_size = self.mean_step(survivors[block], scale, target)
@@ -219,7 +219,10 @@ def _survivors(
     own: Sequence[slice],
     comm: Communicator,
 ) -> Tensor:
-    """The draws that were chosen (M, D); proposals without any stay. Of a process's own blocks, or of all if needed."""
+    """The draws that were chosen (M, D); a proposal without one stays.
+
+    Of a process's own blocks, or of all where resampling crosses blocks.
+    """
     n_draws, survivors = drawn[0].log_weight.shape[1], torch.zeros_like(loc)
     parent = torch.div(
         ancestors, n_draws, rounding_mode="floor"

@@ -41,7 +41,7 @@ class FixedMean:
 def backtrack(
     loc: Tensor, value: Tensor, direction: Tensor, target: Evaluation, max_trials: int
 ) -> tuple[Tensor, Tensor]:
-    """mu + gamma * direction for the first gamma of 1, 1/2, 1/4, ... at which log pi does not decrease.
+    """mu + gamma direction for the first gamma of 1, 1/2, ... at which log pi does not decrease.
 
     All points are tried in one batch; only those that still fail are tried again. A trial where log
     pi is NaN fails. On a GPU, where a small batch takes as long as a large one, the points that are
@@ -84,7 +84,7 @@ def _check_trials(max_trials: int) -> None:
 
 @dataclass(frozen=True)
 class Langevin:
-    """mu_m <- mu~_m + gamma_m Sigma_m grad log pi(mu~_m), Eq. (AG1), gamma_m by backtracking from 1."""
+    """mu_m <- mu~_m + gamma_m Sigma_m grad log pi(mu~_m), Eq. (12), gamma_m by backtracking."""
 
     max_trials: int = 20
 
@@ -101,7 +101,7 @@ class Langevin:
 
 @dataclass(frozen=True)
 class IncrementalLangevin:
-    """One pass over the target's factors: nu <- nu + (gamma_b / 2) Sigma_m grad log pi_b(nu), Eq. (AG1_mini).
+    """nu <- nu + (gamma_b / 2) Sigma_m grad log pi_b(nu) over the target's factors b, Eq. (17).
 
     The step sizes are (M, B), one for each of the B factors.
     """

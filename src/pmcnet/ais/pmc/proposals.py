@@ -39,7 +39,7 @@ class Proposals(NamedTuple):
         return Proposals(self.loc[block], self.scale.take(block))
 
     def draw(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
-        """K draws from each proposal, mu_m + L_m z with z from the proposal's own stream: (M, K, D)."""
+        """K draws from each proposal, mu_m + L_m z, z from its own stream: (M, K, D)."""
         noise = standard_normal(sources, (n_draws, self.dim), like=self.loc)  # (M, K, D)
         return self.scale.colour_(noise).add_(self.loc[:, None])
 
@@ -48,7 +48,7 @@ class Proposals(NamedTuple):
         return _log_normal(theta - self.loc[:, None], self.scale.inverse(), self.scale.log_det)
 
     def log_mixture(self, theta: Tensor, memory: int) -> Tensor:
-        """Log of the equal mixture, log (1/M) sum_i N(theta; mu_i, Sigma_i): (n, D) -> (n,), float64.
+        """Log of the mixture (1/M) sum_i N(theta; mu_i, Sigma_i): (n, D) -> (n,), float64.
 
         Differences theta - mu_i are taken before scaling: the expanded square would cancel where
         proposals are narrow.
@@ -81,7 +81,7 @@ class Proposals(NamedTuple):
 def _log_normal(
     delta: Tensor, inverse: Scale, log_det: Tensor, buffer: Tensor | None = None
 ) -> Tensor:
-    """log N(delta_m; 0, Sigma_m) for differences (M, n, D), which are overwritten; summed in float64."""
+    """log N(delta_m; 0, Sigma_m) for differences (M, n, D), overwritten; sums in float64."""
     white = inverse.colour_(delta, buffer)
     distance: Tensor = torch.linalg.vector_norm(white, dim=-1, dtype=torch.float64)  # (M, n)
     constant = log_det + 0.5 * delta.shape[-1] * math.log(2 * math.pi)

@@ -36,7 +36,7 @@ class Resampling(Protocol):
     """Chooses M survivors among M*K weighted draws."""
 
     def __call__(self, log_weight: Tensor, uniforms: Tensor, step: int) -> Tensor:
-        """Log-weights (M, K), a uniform number per proposal (M,), step t from 1 -> flat indices (M,), -1 for none."""
+        """Flat indices (M,), -1 for none, from log-weights (M, K), uniforms (M,) and step t."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""How the proposals' covariances follow the draws: `FixedScale`, `RobustCovariance` or `InverseHessian`.
+"""Adaptation of covariances: `FixedScale`, `RobustCovariance` or `InverseHessian`.
 
 The covariance half of step 2(d) of Algorithm 1. Each returns the new scale and, for every proposal,
 whether its new covariance was rejected (not positive definite, or no draw with weight) and the
@@ -40,7 +40,7 @@ class ScaleStep(Protocol):
         target: Evaluation,
         step: int,
     ) -> tuple[Scale, Tensor]:
-        """Previous scale, draws (M, K, D), survivors (M, D), target, t from 1 -> new scale, rejected (M,)."""
+        """The new scale, and which covariances (M,) were rejected; step t counts from 1."""
         ...
 
 
@@ -77,10 +77,10 @@ def clipped(log_weight: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class RobustCovariance:
-    """Weighted covariance of each proposal's own draws, blended with one of lower variance from clipped weights.
+    """Weighted covariance of each proposal's own draws, blended with one from clipped weights.
 
     Sigma_m <- (1 - beta_t) Sigma_m + beta_t (1 - eta_t) Sigma^_m + beta_t eta_t Sigma~_m, Eq.
-    (AG2mb), and Eq. (AG2mb_diag) with `structure=Diagonal`. Sigma^ uses the weights as they are,
+    (13), and Eq. (15) with `structure=Diagonal`. Sigma^ uses the weights as they are,
     Sigma~ the clipped ones.
     """
 
@@ -124,7 +124,7 @@ class RobustCovariance:
 
 @dataclass(frozen=True)
 class InverseHessian:
-    """Sigma_m <- (-H)^-1 with H the second derivatives of log pi at the survivor: SL-PMC (Elvira & Chouzenoux)."""
+    """Sigma_m <- (-H)^-1, H the Hessian of log pi at the survivor: SL-PMC."""
 
     structure: ClassVar[type[Scale]] = Full
     min_draws = 1

@@ -1,4 +1,4 @@
-"""Numbers that change with the step t = 1, 2, ...: beta_t and eta_t of Eq. (AG2mb)."""
+"""Numbers that change with the step t = 1, 2, ...: beta_t and eta_t of Eq. (13)."""
 
 import math
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Harmonic:
 
 @dataclass(frozen=True)
 class LinearDecay:
-    """From 1 at the first step to 0 at step `n_steps` and after: an eta_t with eta_1 = 1 and eta_T = 0."""
+    """From 1 at the first step to 0 at step `n_steps` and after: eta_1 = 1, eta_T = 0."""
 
     n_steps: int
 

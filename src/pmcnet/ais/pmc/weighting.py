@@ -1,6 +1,6 @@
-"""The density that a draw's weight is divided by: of the whole mixture, or of its own proposal alone.
+"""The density in the denominator of a weight: of the mixture, or of the draw's own proposal.
 
-Step 2(b) of Algorithm 1, Eq. (is_part_weights): w = pi(theta) / ((1/M) sum_i q_i(theta)).
+Step 2(b) of Algorithm 1, Eq. (11): w = pi(theta) / ((1/M) sum_i q_i(theta)).
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class DeterministicMixture:
 
 @dataclass(frozen=True)
 class OwnProposal:
-    """N(theta; mu_m, Sigma_m) of the proposal it came from: the weights of standard population Monte Carlo."""
+    """N(theta; mu_m, Sigma_m) of the draw's own proposal: standard population Monte Carlo."""
 
     def __call__(
         self, proposals: Proposals, theta: Tensor, memory: int, block: slice = EVERY
