@@ -55,9 +55,9 @@ def test_bernoulli_is_the_density_of_the_logit():
     y = (Y > 0).double()
     expected = distributions.Bernoulli(logits=OUTPUT[..., 0]).log_prob(y)
     torch.testing.assert_close(Bernoulli().log_prob(OUTPUT, y, NONE), expected)
-    torch.testing.assert_close(Bernoulli().mean(OUTPUT)[..., 1], OUTPUT[..., 0].sigmoid())
+    torch.testing.assert_close(Bernoulli().mean(OUTPUT, NONE)[..., 1], OUTPUT[..., 0].sigmoid())
     torch.testing.assert_close(
-        Bernoulli().mean(OUTPUT).sum(-1), torch.ones(3, 7, dtype=torch.float64)
+        Bernoulli().mean(OUTPUT, NONE).sum(-1), torch.ones(3, 7, dtype=torch.float64)
     )
 
 
@@ -65,7 +65,7 @@ def test_categorical_is_the_density_of_the_logits():
     y = torch.tensor([0, 1, 2, 3, 0, 1, 2], dtype=torch.float64)
     expected = distributions.Categorical(logits=LOGITS).log_prob(y)
     torch.testing.assert_close(Categorical(4).log_prob(LOGITS, y, NONE), expected)
-    torch.testing.assert_close(Categorical(4).mean(LOGITS), LOGITS.softmax(-1))
+    torch.testing.assert_close(Categorical(4).mean(LOGITS, NONE), LOGITS.softmax(-1))
 
 
 def test_huge_logits_stay_finite():
