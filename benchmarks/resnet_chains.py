@@ -104,9 +104,10 @@ class Chains:
 def probabilities(study: Study, theta: Tensor) -> Tensor:
     """Of the test images' classes (P, N, C); a network that diverged knows nothing of them."""
     target = study.target
+    weights, extra = target.parts(theta)
     with torch.no_grad():
         parts = [
-            target.likelihood.mean(target.network(theta, rows))
+            target.likelihood.mean(target.network(weights, rows), extra)
             for rows in study.problem.test[0].split(2000)
         ]
     found = torch.cat(parts, dim=1).double()

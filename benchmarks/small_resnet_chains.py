@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from pmcnet import data, metrics
 from pmcnet.bnn import BayesianTarget, Categorical, GaussianPrior, ModuleNetwork, at_prior_length
-from pmcnet.bnn.networks.architectures import FRNBlock, Normed
+from pmcnet.bnn.networks.resnet import FRNBlock, Normed
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sgmcmc.sghmc import SGHMC
@@ -127,9 +127,10 @@ class Watcher:
 
     def probability(self, theta: Tensor) -> Tensor:
         """Of the other images (N, C)."""
+        weights, extra = self._target.parts(theta)
         with torch.no_grad():
             parts = [
-                self._target.likelihood.mean(self._target.network(theta, x))
+                self._target.likelihood.mean(self._target.network(weights, x), extra)
                 for x in torch.split(self._x, 500)
             ]
         return torch.cat(parts, dim=1)[0].double()

@@ -31,7 +31,7 @@ LIKELIHOODS = [
 
 
 @pytest.mark.parametrize(("likelihood", "y"), LIKELIHOODS, ids=lambda value: type(value).__name__)
-def test_likelihood_slopes_are_derivatives(likelihood, y):
+def test_likelihood_gradients_are_derivatives(likelihood, y):
     output = torch.randn(
         5, 7, likelihood.n_outputs, generator=GENERATOR, dtype=torch.float64, requires_grad=True
     )
@@ -39,12 +39,12 @@ def test_likelihood_slopes_are_derivatives(likelihood, y):
         5, likelihood.n_extra, generator=GENERATOR, dtype=torch.float64, requires_grad=True
     )
     log_prob = likelihood.log_prob(output, y, extra)
-    slopes = torch.autograd.grad(log_prob.sum(), (output, extra), materialize_grads=True)
+    expected = torch.autograd.grad(log_prob.sum(), (output, extra), materialize_grads=True)
     with torch.no_grad():
-        mine = likelihood.slopes(output, y, extra)
+        mine = likelihood.gradients(output, y, extra)
     assert torch.allclose(mine.log_prob, log_prob)
-    assert torch.allclose(mine.output, slopes[0])
-    assert torch.allclose(mine.extra.sum(1), slopes[1])
+    assert torch.allclose(mine.output, expected[0])
+    assert torch.allclose(mine.extra.sum(1), expected[1])
 
 
 @pytest.mark.parametrize("activation", ACTIVATIONS)
@@ -55,12 +55,12 @@ def test_network_gradient_is_that_of_automatic_differentiation(activation, sizes
         6, network.layout.dim, generator=GENERATOR, dtype=torch.float64, requires_grad=True
     )
     output = network(theta, X)
-    slope = torch.randn(output.shape, generator=GENERATOR, dtype=torch.float64)
-    (expected,) = torch.autograd.grad((output * slope).sum(), theta)
+    gradient = torch.randn(output.shape, generator=GENERATOR, dtype=torch.float64)
+    (expected,) = torch.autograd.grad((output * gradient).sum(), theta)
     with torch.no_grad():
-        mine, pull = network.differentiable(theta, X)
+        mine, vjp = network.differentiable(theta, X)
     assert torch.equal(mine, output)
-    assert torch.allclose(pull(slope), expected)
+    assert torch.allclose(vjp(gradient), expected)
 
 
 @pytest.mark.parametrize(("likelihood", "y"), LIKELIHOODS, ids=lambda value: type(value).__name__)
@@ -92,14 +92,14 @@ def test_monitors_are_predictions_of_some_rows():
 @pytest.mark.parametrize(
     "prior", [GaussianPrior(1.7), LayerGaussianPrior(0.6), LaplacePrior(1.3)], ids=repr
 )
-def test_prior_scale_slope_is_a_derivative(prior):
+def test_prior_scale_gradient_is_a_derivative(prior):
     layout = MLP((3, 4, 1)).layout
     theta = torch.randn(6, layout.dim, generator=GENERATOR, dtype=torch.float64)
     step = 1e-5
     up, down = (
         prior.rescaled(prior.sigma * (1 + e)).log_prob(theta, layout) for e in (step, -step)
     )
-    assert torch.allclose(prior.scale_slope(theta, layout), (up - down) / (2 * step), rtol=1e-6)
+    assert torch.allclose(prior.scale_gradient(theta, layout), (up - down) / (2 * step), rtol=1e-6)
 
 
 @pytest.mark.parametrize(("likelihood", "y"), LIKELIHOODS, ids=lambda value: type(value).__name__)

@@ -4,7 +4,7 @@ import math
 import pytest
 import torch
 
-from pmcnet.ais import WeightedSamples
+from pmcnet.ais import Verdict, WeightedSamples
 from pmcnet.bnn import (
     MLP,
     Bernoulli,
@@ -33,7 +33,9 @@ def posterior(likelihood, sizes=(3, 4, 1), n=12, memory=1 << 30) -> ParticlePost
 
 def by_hand(p: ParticlePosterior):
     weight = p.samples.weight.flatten()
-    means = p.likelihood.mean(p.network(p.theta[:, : p.network.layout.dim], X))  # (J, N, C)
+    n_parameters = p.network.layout.dim
+    output = p.network(p.theta[:, :n_parameters], X)
+    means = p.likelihood.mean(output, p.theta[:, n_parameters:])  # (J, N, C)
     return weight, means
 
 
@@ -82,7 +84,7 @@ def test_predictions_do_not_depend_on_memory(likelihood, memory):
 def test_draws_are_predictions_of_resampled_networks():
     p = posterior(Bernoulli())
     networks = p.resample(50, seed=3)
-    expected = p.likelihood.mean(p.network(networks, X))
+    expected = p.likelihood.mean(p.network(networks, X), networks[:, :0])
     torch.testing.assert_close(p.draws(X, n_passes=50, seed=3), expected)
 
 
@@ -137,12 +139,13 @@ def test_at_least_one_pass_is_needed():
 
 def test_thinned_population_counts_each_of_its_networks_once():
     whole = posterior(Gaussian(0.5))
+    verdict = Verdict("doubtful", "of their own")
     population = Population(
-        whole.network, whole.likelihood, whole.samples, whole.memory, reason="of their own"
+        whole.network, whole.likelihood, whole.samples, whole.memory, recorded_verdict=verdict
     )
     thin = population.thinned(5, seed=3)
     assert isinstance(thin, Population)
-    assert thin.reason == "of their own"
+    assert thin.verdict == verdict
     assert thin.samples.weight.tolist() == [0.2] * 5
     assert torch.equal(thin.theta, whole.resample(5, seed=3))
     assert {tuple(row) for row in thin.theta.tolist()} <= {

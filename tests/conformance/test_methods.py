@@ -68,7 +68,8 @@ def test_method_fits_and_predicts_the_right_shapes(name):
     assert model.verdict_.status in ("trustworthy", "doubtful", "degenerate")
     assert name in repr(model)
     labels = np.array(["a", "b", "c"])[np.digitize(y, [-1, 1])]
-    kind = {key: value for key, value in regressor(name).get_params().items() if key != "noise"}
+    given = regressor(name).get_params()
+    kind = {key: value for key, value in given.items() if key not in ("noise", "likelihood")}
     probability = PMCNetClassifier(**kind).fit(x, labels).predict_proba(x)
     assert probability.shape == (40, 3)
     assert np.allclose(probability.sum(1), 1)

@@ -124,6 +124,25 @@ def test_newer_version_is_refused(copied):
         PMCNetRegressor.load(copied)
 
 
+def test_file_from_before_likelihoods_had_names_is_read(saved, copied):
+    settings = json.loads((copied / "model.json").read_text())["settings"]
+    assert settings.pop("likelihood") == "gaussian"
+    rewritten(copied, settings=settings)
+    loaded, (x, _) = PMCNetRegressor.load(copied), numbers(9, seed=1)
+    assert loaded.likelihood == "gaussian"
+    assert (loaded.predict_interval(x) == saved[0].predict_interval(x)).all()
+
+
+def test_likelihood_that_is_not_known_is_refused(copied):
+    record = json.loads((copied / "model.json").read_text())
+    rewritten(copied, settings=record["settings"] | {"likelihood": "magic"})
+    with pytest.raises(ModelFileError, match="likelihood must be one of gaussian; got 'magic'"):
+        PMCNetRegressor.load(copied)
+    rewritten(copied, settings=record["settings"], likelihood={"kind": "Categorical"})
+    with pytest.raises(ModelFileError, match="no likelihood of numbers is called 'Categorical'"):
+        PMCNetRegressor.load(copied)
+
+
 def test_other_kind_is_refused(saved, copied):
     with pytest.raises(ModelFileError, match=r"Use PMCNetRegressor\.load"):
         PMCNetClassifier.load(saved[1])

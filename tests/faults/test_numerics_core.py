@@ -194,11 +194,11 @@ def test_huge_logits(size, dtype):
         (Categorical(3), logits, label.to(dtype)),
         (Bernoulli(), logits[..., :1], torch.tensor([0, 1, 1], dtype=dtype)),
     ):
-        log_prob, slope, _ = likelihood.slopes(output, y, NONE)
-        probability = likelihood.mean(output)
+        log_prob, gradient, _ = likelihood.gradients(output, y, NONE)
+        probability = likelihood.mean(output, NONE)
         assert log_prob.isfinite().all()
         assert torch.equal(log_prob, likelihood.log_prob(output, y, NONE))
-        assert slope.isfinite().all()
+        assert gradient.isfinite().all()
         assert probability.isfinite().all()
         assert torch.allclose(probability.sum(-1), torch.ones(1, 3, dtype=dtype))
         assert metrics.brier(probability, y.long()).isfinite().all()

@@ -1,36 +1,31 @@
 """Bayesian neural networks: modules and data into targets, weighted draws into predictions."""
 
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
-from pmcnet.bnn.chain_posterior import ChainPosterior
 from pmcnet.bnn.gauss_newton import GaussNewtonTarget
+from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.likelihoods.classification import Bernoulli, Categorical
-from pmcnet.bnn.likelihoods.gaussian import (
-    Gaussian,
-    GeneralisedGaussian,
-    LearnedGaussian,
-    Likelihood,
-    Regression,
-)
-from pmcnet.bnn.networks.architectures import LeNet5, ResNet20, ResNet20FRN
+from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
+from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
+from pmcnet.bnn.likelihoods.regression import Regression
 from pmcnet.bnn.networks.banded_conv import BandedConv2d
-from pmcnet.bnn.networks.mlp import MLP, Layout, Network, Parameter
+from pmcnet.bnn.networks.base import Layout, Network, Parameter
+from pmcnet.bnn.networks.lenet import LeNet5
+from pmcnet.bnn.networks.mlp import MLP
 from pmcnet.bnn.networks.module import ModuleNetwork
+from pmcnet.bnn.networks.resnet import ResNet20, ResNet20FRN
 from pmcnet.bnn.networks.wide_conv import WideConv2d
 from pmcnet.bnn.posterior import (
     AnnealedPosterior,
+    ChainPosterior,
     ParticlePosterior,
     Population,
-    Predictive,
     RecordedPosterior,
 )
+from pmcnet.bnn.prediction import Predictive
+from pmcnet.bnn.priors.base import Prior
 from pmcnet.bnn.priors.filter_length import at_prior_length
-from pmcnet.bnn.priors.independent import (
-    GaussianPrior,
-    LaplacePrior,
-    LayerGaussianPrior,
-    Prior,
-    ScaleMixturePrior,
-)
+from pmcnet.bnn.priors.independent import GaussianPrior, LaplacePrior, ScaleMixturePrior
+from pmcnet.bnn.priors.per_layer import LayerGaussianPrior
 from pmcnet.bnn.target import BayesianTarget
 
 __all__ = [

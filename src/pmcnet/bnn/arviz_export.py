@@ -1,8 +1,7 @@
-"""Posteriors for other people's tools."""
+"""Posteriors for ArviZ."""
 
 from typing import TYPE_CHECKING
 
-from pmcnet.bnn.chain_posterior import ChainPosterior
 from pmcnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,21 +33,14 @@ def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0
         ) from error
 
     n = min(posterior.samples.n_draws, MOST_DRAWS) if n is None else n
-    theta = (
-        posterior.by_chain(n)
-        if isinstance(posterior, ChainPosterior)
-        else posterior.resample(n, seed)[None]
-    )
-    theta = theta.cpu()  # (P, K, D)
+    theta = posterior.chains(n, seed).cpu()  # (P, K, D)
     by_chain, layout, flat = theta.shape[:2], posterior.network.layout, theta.flatten(0, 1)
     tensors = layout.unflatten(flat[:, : layout.dim])
+    tensors |= dict(zip(posterior.likelihood.extra_names, flat[:, layout.dim :].mT, strict=True))
     variables = {
         name: tensor.reshape(*by_chain, *tensor.shape[1:]).numpy()
         for name, tensor in tensors.items()
     }
-    extra = flat[:, layout.dim :]
-    if extra.shape[1]:
-        variables["log_noise_std"] = extra[:, 0].reshape(by_chain).numpy()
     attributes = {
         "n_weighted": posterior.samples.n_draws,
         "n_resampled": len(flat),

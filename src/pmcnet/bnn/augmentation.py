@@ -1,4 +1,4 @@
-"""Random changes to images that leave their class alone: what training may show in place of the images themselves."""
+"""Augmentation: random changes to images that keep their class, for training."""
 
 import math
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Augmentation(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RandomAffine:
-    """Turned, scaled, sheared and shifted, each by a uniform amount; zeros come in from outside.
+    """Rotation, scaling, shear and shift, each by a uniform amount; `fill` comes in from outside.
 
     Args:
-        degrees: turned by at most this angle either way.
+        degrees: rotated by at most this angle either way.
         scale: sizes from 1 - scale to 1 + scale.
         shear: horizontal slant of at most this much either way.
         shift: pixels either way, in both directions.
@@ -60,11 +60,11 @@ class RandomAffine:
 
 @dataclass(frozen=True, kw_only=True)
 class FlipAndCrop:
-    """Mirrored half of the time, and cut out at random after padding with zeros, as is usual for CIFAR-10.
+    """Random flips, and random crops after padding with zeros, as is usual for CIFAR-10.
 
     Args:
         padding: pixels on every side.
-        flip: whether images are mirrored.
+        flip: whether half of the images are mirrored.
     """
 
     padding: int = 4

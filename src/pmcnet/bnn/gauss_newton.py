@@ -1,4 +1,4 @@
-"""The Gauss-Newton form of a network posterior's curvature: never indefinite, so every proposal can use its inverse.
+"""The Gauss-Newton curvature of a posterior: never indefinite, so proposals can use its inverse.
 
 H = sum_n J_n^T B_n J_n + (Hessian of the log prior), with J_n the outputs' derivatives with respect
 to the parameters and B_n the second derivatives of log p(y_n | output) with respect to the outputs.
@@ -18,7 +18,7 @@ from pmcnet.bnn.target import BayesianTarget
 
 @dataclass(frozen=True)
 class GaussNewtonTarget:
-    """A posterior whose Hessian is the Gauss-Newton one; give it to `ais.sl_pmc` in place of the posterior."""
+    """A posterior with the Gauss-Newton Hessian, to be given to `ais.sl_pmc` in its place."""
 
     posterior: BayesianTarget
 

@@ -1,9 +1,8 @@
-"""Networks and rows whose predictions are not finite numbers: refused, with what to do about them."""
+"""Networks and rows whose predictions are not finite are refused, with a remedy."""
 
 import torch
 from torch import Tensor
 
-from pmcnet.bnn.likelihoods.gaussian import Regression
 from pmcnet.bnn.target import BayesianTarget
 from pmcnet.errors import DivergedError, InputError
 
@@ -11,7 +10,7 @@ SMALLER_STEPS = "Use a smaller learning_rate, or scale the data."
 
 
 def refuse_diverged(target: BayesianTarget, theta: Tensor, remedy: str = SMALLER_STEPS) -> Tensor:
-    """The networks (P, D), if each predicts some of the training rows and explains them to a finite degree.
+    """The networks (P, D), if predictions and likelihoods of some training rows are finite.
 
     Args:
         target: what they were fitted to.
@@ -24,8 +23,7 @@ def refuse_diverged(target: BayesianTarget, theta: Tensor, remedy: str = SMALLER
     if n_bad:
         raise DivergedError(
             f"the fit diverged: the predictions of {n_bad} of {len(theta)} networks, or their "
-            "likelihoods, are not "
-            f"finite numbers. {remedy}"
+            f"likelihoods, are not finite numbers. {remedy}"
         )
     return theta
 
@@ -34,15 +32,13 @@ def _diverged(target: BayesianTarget, theta: Tensor) -> Tensor:
     """Which of the networks (P,) do not predict the rows."""
     weights, extra = target.parts(theta)
     with torch.no_grad():
-        mean = target.likelihood.mean(target.network(weights, target.x.to(target.device)))
+        output = target.network(weights, target.x.to(target.device))
         good = (
-            mean.flatten(1).isfinite().all(1)
+            target.likelihood.mean(output, extra).flatten(1).isfinite().all(1)
             & target.log_likelihood(theta).isfinite()
             & theta.isfinite().all(1)
+            & target.likelihood.usable(extra)
         )
-        if isinstance(target.likelihood, Regression):
-            variance = target.likelihood.noise_variance(extra)
-            good &= variance.isfinite() & (variance > 0)
     return ~good
 
 
@@ -56,7 +52,6 @@ def refuse_overflow(bad: Tensor, dtype: torch.dtype) -> None:
     if bool(bad.any()):
         raise InputError(
             f"the networks overflow {str(dtype).removeprefix('torch.')} on {int(bad.sum())} of "
-            f"{len(bad)} rows, first "
-            f"on row {int(bad.nonzero()[0, 0]) + 1}: these lie too far from the training rows. "
-            "Correct or drop them."
+            f"{len(bad)} rows, first on row {int(bad.nonzero()[0, 0]) + 1}: these lie too far from "
+            "the training rows. Correct or drop them."
         )

@@ -10,9 +10,11 @@ from torch import Tensor
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.ais.tiling import even_size
 from pmcnet.bnn.augmentation import Augmentation
-from pmcnet.bnn.likelihoods.gaussian import Likelihood
-from pmcnet.bnn.networks.mlp import MLP, Network
-from pmcnet.bnn.priors.independent import GaussianPrior, Prior
+from pmcnet.bnn.likelihoods.base import Likelihood
+from pmcnet.bnn.networks.base import Network
+from pmcnet.bnn.networks.mlp import MLP
+from pmcnet.bnn.priors.base import Prior
+from pmcnet.bnn.priors.independent import GaussianPrior
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
@@ -23,7 +25,7 @@ _N_MONITORED = 16
 
 
 class Batch(NamedTuple):
-    """Some rows of the data on the device, how often each counts, and their positions where they were chosen."""
+    """Some rows of the data on the device, how often each counts, and their positions if chosen."""
 
     x: Tensor
     y: Tensor
@@ -36,7 +38,7 @@ class Batch(NamedTuple):
         return len(self.x)
 
     def counted(self, each: Tensor) -> Tensor:
-        """What each row gives (P, N) or (P, N, C), as often as it counts: 0 for one that does not, even if infinite."""
+        """Terms of rows (P, N) or (P, N, C) times their weights; 0 where the weight is 0."""
         if self.weight is None:
             return each
         weight = self.weight if each.ndim == 2 else self.weight[:, None]
@@ -63,8 +65,7 @@ class BayesianTarget:
         memory: bytes that evaluations may use for temporaries.
         where: the device of networks and results, if the rows are kept elsewhere: rows in host
             memory, pinned or mapped from a file, go to the device a chunk at a time.
-        augmentation: random changes to inputs, for methods that train on mini-batches; the density
-            has none.
+        augmentation: of inputs, for methods that train on mini-batches; the density has none.
         share: power of the prior: 1, and 1 / B in a factor, so that factors sum to log pi.
         weight: how often each row counts (N,): w_n = 2 is the row twice. Absent, every row counts
             once.
@@ -102,8 +103,7 @@ class BayesianTarget:
         ):
             raise InputError(
                 f"weight must hold one finite number, not negative, for each of the {len(self.y)} "
-                "rows; got shape "
-                f"{tuple(self.weight.shape)}."
+                f"rows; got shape {tuple(self.weight.shape)}."
             )
         if isinstance(self.network, MLP) and self.network.sizes[-1] != self.likelihood.n_outputs:
             raise InputError(
@@ -162,10 +162,10 @@ class BayesianTarget:
         """Log p(theta) and its gradient."""
         with torch.no_grad():
             weights, extra = self.parts(theta.detach())
-            slope = self.prior.score(weights, self.network.layout)
+            score = self.prior.score(weights, self.network.layout)
             if self.likelihood.n_extra:
-                slope = torch.cat([slope, self.likelihood.prior_slope(extra)], dim=-1)
-            return ValueAndScore(self.log_prior(theta.detach()).double(), slope)
+                score = torch.cat([score, self.likelihood.prior_gradient(extra)], dim=-1)
+            return ValueAndScore(self.log_prior(theta.detach()).double(), score)
 
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""
@@ -181,7 +181,7 @@ class BayesianTarget:
 
         Args:
             positions: of the rows (n,).
-            source: with it their inputs are changed at random, if the target has an augmentation.
+            source: randomness of the target's augmentation, if it has one; without it, none.
         """
         batch = self._moved(positions, positions)
         if source is None or self.augmentation is None:
@@ -189,7 +189,7 @@ class BayesianTarget:
         return batch._replace(x=self.augmentation(batch.x, source))
 
     def batch_likelihood_and_score(self, theta: Tensor, batch: Batch) -> ValueAndScore:
-        """The log-likelihood of some rows and its gradient, of as many networks at a time as suits the network."""
+        """The log-likelihood of some rows and its gradient, `n_together` networks at a time."""
         pieces = torch.split(theta, self.network.n_together or len(theta))
         found = [self._batch_value_and_score(piece, batch) for piece in pieces]
         if len(found) == 1:
@@ -205,12 +205,11 @@ class BayesianTarget:
         return ValueAndScore(value, torch.add(likelihood.score, prior.score, alpha=self.share))
 
     def monitor(self, theta: Tensor) -> Tensor:
-        """What each network predicts for a few training rows, whose mixing samplers watch: (n, S)."""
-        weights, _ = self.parts(theta)
+        """Predictions of a few training rows (n, S), whose mixing samplers watch."""
+        weights, extra = self.parts(theta)
         with torch.no_grad():
-            return self.likelihood.mean(
-                self.network(weights, self.x[self._few].to(self.device))
-            ).flatten(1)
+            output = self.network(weights, self.x[self._few].to(self.device))
+            return self.likelihood.mean(output, extra).flatten(1)
 
     def monitored(self) -> "BayesianTarget":
         """The same target with the few rows that `monitor` predicts."""
@@ -237,7 +236,7 @@ class BayesianTarget:
         return FunctionTarget(self.log_density, self.dim).hessian(theta)
 
     def factors(self) -> Sequence["BayesianTarget"]:
-        """B mini-batches of the rows, each with its share of the prior; in full precision, as steps compare values."""
+        """B mini-batches of the rows, in full precision, each with its share of the prior."""
         share, network = self.share / self.n_batches, self.network.in_full_precision()
         batches = torch.arange(len(self.x)).tensor_split(self.n_batches)
         return [
@@ -283,10 +282,10 @@ class BayesianTarget:
         """By the network's and the likelihood's own derivatives."""
         weights, extra = (part.detach() for part in self.parts(theta))
         with torch.no_grad():
-            output, pull = self.network.differentiable(weights, batch.x)
-            log_prob, slope, extra_slope = self.likelihood.slopes(output, batch.y, extra)
-            slope, extra_slope = batch.counted(slope), batch.counted(extra_slope)
+            output, vjp = self.network.differentiable(weights, batch.x)
+            log_prob, by_output, by_extra = self.likelihood.gradients(output, batch.y, extra)
+            by_output, by_extra = batch.counted(by_output), batch.counted(by_extra)
             score = torch.cat(
-                [pull(slope.to(theta.dtype)), extra_slope.sum(1).to(theta.dtype)], dim=-1
+                [vjp(by_output.to(theta.dtype)), by_extra.sum(1).to(theta.dtype)], dim=-1
             )
             return ValueAndScore(batch.total(log_prob), score)

@@ -37,6 +37,10 @@ def model_options(command: Any) -> Any:
             "--prior-std", help="auto, evidence, validation or a positive number. Default: auto."
         ),
         click.option(
+            "--likelihood",
+            help="Of the target: gaussian, or categorical for classes. Default: auto.",
+        ),
+        click.option(
             "--noise",
             help="Of a regression: learn, or a number in units of the target. Default: learn.",
         ),

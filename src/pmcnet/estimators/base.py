@@ -1,6 +1,6 @@
 """What both estimators share: settings, rows in and out, the fit, and what can be read off it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
@@ -23,17 +23,11 @@ from torch import Tensor
 from pmcnet.ais import VARIANTS
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.verdict import Verdict
-from pmcnet.bnn import (
-    BayesianTarget,
-    GaussianPrior,
-    LaplacePrior,
-    LayerGaussianPrior,
-    Likelihood,
-    Network,
-    ParticlePosterior,
-    Predictive,
-    Prior,
-)
+from pmcnet.bnn import BayesianTarget, Network, ParticlePosterior, Predictive
+from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.registry import family
+from pmcnet.bnn.likelihoods.response import Response, Units
+from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
 from pmcnet.estimators import model_file
 from pmcnet.estimators.columns import Columns
@@ -46,16 +40,10 @@ from pmcnet.estimators.predictions import Array, Averaged, Uncertainty
 from pmcnet.estimators.training_rows import merged
 from pmcnet.methods.registry import Value, check_name
 
-PRIORS: dict[str, Callable[[float], Prior]] = {
-    "gaussian": GaussianPrior,
-    "layer": LayerGaussianPrior,
-    "laplace": LaplacePrior,
-}
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
 _BATCH_ROWS = 500  # of a mini-batch of pmcnet-light
-_WIDEST = (
-    1e8  # prior, and its inverse the narrowest: squares of its slopes stay in single precision
-)
+# prior, and its inverse the narrowest: squares of its gradients stay in single precision
+_WIDEST = 1e8
 
 
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
@@ -73,6 +61,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     encoder_: Encoder
     n_features_in_: int
 
+    _task: Task
     _companion: Companion | None = None
     _comm: Communicator = SERIAL
 
@@ -82,6 +71,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
         *,
         module: ModuleSource = None,
+        likelihood: str = "categorical",
         method: str = "auto",
         method_options: Mapping[str, Value] | None = None,
         prior: str = "gaussian",
@@ -95,6 +85,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.hidden_layer_sizes = hidden_layer_sizes
         self.activation = activation
         self.module = module
+        self.likelihood = likelihood
         self.method = method
         self.method_options = method_options
         self.prior = prior
@@ -110,17 +101,16 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return self._in_units(self._posterior().predict(self._inputs(X)))
 
     def _in_units(self, found: Predictive) -> Averaged:
-        offset, scale = self._y_offset(), self._y_scale()
-        mean = offset + scale * found.mean.double().cpu().numpy()
-        parts = (found.total, found.aleatoric, found.epistemic)
-        return Averaged(mean, *(scale**2 * part.double().cpu().numpy() for part in parts))
+        mean, *parts = (part.double().cpu().numpy() for part in found)
+        units = self._units()
+        return Averaged(units.values(mean), *map(units.variances, parts))
 
     def uncertainty(self, X: Any) -> Uncertainty:
-        """How uncertain each row's prediction is, and why: data that overlap, or networks that disagree."""
+        """How uncertain each row's prediction is: by noise in the data, or as networks disagree."""
         return Uncertainty(*self.predictive(X)[1:])
 
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:
-        """The same model with `n_passes` networks drawn by their weights: predicts faster, a little noisier."""
+        """The same model with `n_passes` networks drawn by their weights: faster, noisier."""
         check_is_fitted(self)
         other = copy(self)
         other.posterior_ = self.posterior_.thinned(n_passes, random_state)
@@ -149,16 +139,16 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
-    def _likelihood(self) -> Likelihood:
+    def _response(self, y: Array, weight: Array) -> Response:
+        """What is known of y of the merged rows."""
         raise NotImplementedError
 
-    def _y_scale(self) -> float:
-        """Units of y per unit of the network's response."""
-        return 1.0
+    def _units(self) -> Units:
+        """The units in which the network predicts y."""
+        return Units()
 
-    def _y_offset(self) -> float:
-        """What y is where the network's response is 0."""
-        return 0.0
+    def _set_units(self, units: Units) -> None:
+        """Note the units, where there may be other than those of y."""
 
     def _fit(self, X: Any, y: Array, weight: Array) -> Self:
         """Everything after y has been turned into numbers (N,)."""
@@ -210,13 +200,16 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         else:
             self.encoder_ = TableEncoder.fit(columns, rows.x, rows.weight, self.feature_scaling)
         x = torch.as_tensor(self.encoder_.encode(rows.x)).to(device, torch.float32)
-        targets = torch.as_tensor(self._response(rows.y, rows.weight)).to(device, torch.float32)
+        response, members = self._response(rows.y, rows.weight), family(self.likelihood, self._task)
+        units = members.units(response)
+        self._set_units(units)
+        likelihood = members.for_response(response, units)
+        targets = torch.as_tensor(units.to_network(rows.y)).to(device, torch.float32)
         counts = (
             None
             if (rows.weight == 1).all()
             else torch.as_tensor(rows.weight).to(device, torch.float32)
         )
-        likelihood = self._likelihood()
         start = self.prior_std if not isinstance(self.prior_std, str) else 1.0
         return BayesianTarget(
             self._network(likelihood.n_outputs),
@@ -227,10 +220,6 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             memory=_CPU_MEMORY if device.type == "cpu" else _GPU_MEMORY,
             weight=counts,
         )
-
-    def _response(self, y: Array, weight: Array) -> Array:
-        """What the network is to predict, from y of the merged rows."""
-        return y
 
     def _network(self, n_outputs: int) -> Network:
         return network_for(
@@ -296,6 +285,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             yield Companion()
 
     def _check_settings(self) -> None:
+        family(self.likelihood, self._task)
         if self.method != "auto":
             check_name(self.method)
         if isinstance(self.prior_std, str):

@@ -10,7 +10,8 @@ from sklearn.utils import assert_all_finite  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped]
 
-from pmcnet.bnn import Bernoulli, Categorical, Likelihood
+from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.response import Response
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.predictions import Array
@@ -18,11 +19,10 @@ from pmcnet.estimators.training_rows import checked_weight
 
 
 class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
-    """A Bayesian neural network that predicts classes with probabilities to be trusted, and says when not to.
+    """A Bayesian neural network that predicts probabilities of classes and says when to trust it.
 
-    Two classes are predicted from one logit, more by softmax. Features are scaled and encoded
-    inside: numbers are standardised, texts become one column per level, missing values stand at the
-    average with a column that says so.
+    Features are scaled and encoded inside: numbers are standardised, strings become one column per
+    level, missing values stand at the average with a column that says so.
 
     Args:
         hidden_layer_sizes: units of each hidden layer.
@@ -30,6 +30,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         module: instead of hidden layers, any `nn.Module` with one output per class (one for two
             classes), or a function of (number of inputs or shape of an image, number of outputs)
             that makes one.
+        likelihood: "categorical": two classes are predicted from one logit, more by softmax.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
             `methods.registry.NAMES` (docs/estimators.md).
@@ -49,6 +50,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+
+    _task: Task = "classification"
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Sample the posterior of the network's weights.
@@ -83,7 +86,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         return np.asarray(mean / mean.sum(-1, keepdims=True))
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithm of `predict_proba` (N, C), finite where a probability is too small for a number."""
+        """Logarithm of `predict_proba` (N, C), finite where a probability underflows."""
         posterior, x = self._posterior(), self._inputs(X)
         each = [
             posterior.log_predictive(x, x.new_full((len(x),), code))
@@ -97,11 +100,11 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[best])
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
-        """Class probabilities of each of `n_passes` networks drawn from the posterior: (R, N, C)."""
+        """Class probabilities of each of `n_passes` networks from the posterior: (R, N, C)."""
         return self._draws(X, n_passes, random_state)
 
-    def _likelihood(self) -> Likelihood:
-        return Bernoulli() if len(self.classes_) == 2 else Categorical(len(self.classes_))
+    def _response(self, y: Array, weight: Array) -> Response:
+        return Response(y, weight, n_classes=len(self.classes_))
 
 
 def _labels(y: Any) -> NDArray[Any]:
@@ -112,20 +115,18 @@ def _labels(y: Any) -> NDArray[Any]:
     labels: NDArray[Any] = column_or_1d(given, warn=True)
     if labels.dtype.kind == "U" and not isinstance(given, np.ndarray):
         objects = column_or_1d(np.array(given, dtype=object))
-        labels = (
-            labels if all(isinstance(label, str) for label in objects) else objects
-        )  # numpy writes 1 as "1"
+        if not all(isinstance(label, str) for label in objects):  # numpy writes 1 as "1"
+            labels = objects
     if labels.dtype != object:
         assert_all_finite(labels, input_name="y")
         return labels
-    from pandas import isna  # type: ignore[import-untyped]  # slow to import, and plain arrays do without
+    from pandas import isna  # type: ignore[import-untyped]  # slow to import
 
     missing = np.flatnonzero(isna(labels))
     if len(missing):
         raise InputError(
             f"Input y contains NaN or another missing value in {len(missing)} of {len(labels)} "
-            "rows, first in row "
-            f"{missing[0] + 1}. Fill those rows in or drop them."
+            f"rows, first in row {missing[0] + 1}. Fill those rows in or drop them."
         )
     if len({isinstance(label, str) for label in labels}) > 1:
         raise InputError(

@@ -23,16 +23,8 @@ from pmcnet import __version__
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.ais.verdict import Verdict
-from pmcnet.bnn import (
-    Bernoulli,
-    Categorical,
-    Gaussian,
-    LearnedGaussian,
-    Likelihood,
-    ParticlePosterior,
-    Population,
-    RecordedPosterior,
-)
+from pmcnet.bnn import ParticlePosterior, Population, RecordedPosterior
+from pmcnet.bnn.likelihoods.registry import from_plain
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.encoding import encoder_from
 from pmcnet.estimators.model_schema import check_record
@@ -71,9 +63,6 @@ _WRONG = (
     TypeError,
     ValueError,
 )
-_LIKELIHOODS: dict[str, type[Any]] = {
-    kind.__name__: kind for kind in (Bernoulli, Categorical, Gaussian, LearnedGaussian)
-}
 _FITTED = (
     "method_",
     "method_reason_",
@@ -88,7 +77,7 @@ E = TypeVar("E", bound="PMCNetEstimator")
 
 
 def save(model: "PMCNetEstimator", path: str | Path) -> Path:
-    """Write a fitted model; an older model at the same path is replaced, anything else there is left alone."""
+    """Write a fitted model; it replaces an older model at the same path, but nothing else."""
     from safetensors.torch import save as save_tensors
 
     path = Path(path)
@@ -140,7 +129,6 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
     }
     seed = model.random_state
     settings["random_state"] = int(seed) if isinstance(seed, Integral) else None
-    likelihood = model.posterior_.likelihood
     own = {"classes": labels_to_plain(model.classes_)} if hasattr(model, "classes_") else {}
     if hasattr(model, "y_mean_"):
         own = {"y_mean": model.y_mean_, "y_std": model.y_std_}
@@ -153,11 +141,11 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "settings": plain(settings),
         "own_module": model.module is not None,
         "layout": [[p.name, list(p.shape)] for p in model.posterior_.network.layout],
-        "likelihood": {"kind": type(likelihood).__name__, **plain(vars(likelihood))},
+        "likelihood": plain(model.posterior_.likelihood.to_plain()),
         "encoder": plain(model.encoder_.state()),
         "fitted": {name: plain(getattr(model, name)) for name in _FITTED},
         "feature_names": None if names is None else [str(name) for name in names],
-        "verdict": list(model.verdict_[:2]),
+        "verdict": list(model.verdict_),
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
         "ess": plain(model.posterior_.ess),
@@ -175,7 +163,7 @@ def fingerprint(record: Mapping[str, Any]) -> str:
 
 
 def read_record(path: str | Path) -> dict[str, Any]:
-    """The JSON of a model folder, after checking that it is one, is whole and is not from a newer version."""
+    """The JSON of a model folder, after checking that it is complete and not of a newer version."""
     file = Path(path) / JSON_NAME
     if not os.path.isfile(file):
         why = (
@@ -195,8 +183,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
     if type(version) is not int or not 1 <= version <= VERSION:
         raise ModelFileError(
             f"{path} has format version {version!r:.40}; this pmcnet reads 1 to {VERSION}. Upgrade "
-            "pmcnet (it was "
-            f"written by {record.get('library')!r:.40})."
+            f"pmcnet (it was written by {record.get('library')!r:.40})."
         )
     if record.get("fingerprint") != found:
         raise ModelFileError(
@@ -266,10 +253,7 @@ def _posterior(
     model: "PMCNetEstimator", record: dict[str, Any], path: Path, where: torch.device
 ) -> ParticlePosterior:
     """The networks, after checking that they are those of the record."""
-    state = record["likelihood"]
-    likelihood: Likelihood = _LIKELIHOODS[state["kind"]](
-        **{k: v for k, v in state.items() if k != "kind"}
-    )
+    likelihood = from_plain(record["likelihood"])
     tensors = read_tensors(path, record["tensors"])
     check_networks(tensors, record["layout"], likelihood, path)
     network = model._network(likelihood.n_outputs)
@@ -283,10 +267,13 @@ def _posterior(
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
     if record["population"]:
-        status, reason, _ = model.verdict_
-        known = float(record["ess"])
         return Population(
-            network, likelihood, samples, memory, reason=reason, status=status, known_ess=known
+            network,
+            likelihood,
+            samples,
+            memory,
+            recorded_verdict=model.verdict_,
+            known_ess=float(record["ess"]),
         )
     error = record["log_evidence_error"]
     return RecordedPosterior(

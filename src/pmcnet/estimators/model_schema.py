@@ -1,10 +1,12 @@
-"""The form of `model.json`: checked before anything is made of it, so that what is made of it can be used."""
+"""The form of `model.json`, which is checked before anything is made of it."""
 
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmcnet.ais.annealed.result import SEVERITY
+from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.registry import from_plain, stored_forms
 from pmcnet.estimators.columns import MAX_COLUMNS, MAX_LEVELS
 from pmcnet.io.schema import (
     Form,
@@ -43,22 +45,17 @@ _FITTED = table(
     history_=listing(mapping(_VALUE)),
     n_features_in_=whole(1),
 )
-_CLASSES = by_kind(
-    "likelihood of classes",
-    {
-        "Bernoulli": table(kind=_KIND),
-        "Categorical": table(kind=_KIND, n_classes=whole(2, MOST_INPUTS)),
-    },
-)
-_NOISE = by_kind(
-    "likelihood of numbers",
-    {
-        "Gaussian": table(kind=_KIND, sigma=number(_POSITIVE, LARGEST)),
-        "LearnedGaussian": table(
-            kind=_KIND, log_sigma_mean=number(-300, 300), log_sigma_std=number(_POSITIVE, LARGEST)
-        ),
-    },
-)
+
+
+def _likelihood(what: str, task: Task) -> Form:
+    """A likelihood of the registry."""
+
+    def check(value: Any, place: str) -> None:
+        by_kind(what, stored_forms(task))(value, place)
+
+    return check
+
+
 _ENCODER = by_kind(
     "encoder",
     {
@@ -103,11 +100,16 @@ _COMMON: dict[str, Form] = {
 _RECORD = by_kind(
     "kind of model",
     {
-        "PMCNetClassifier": table(kind=_KIND, **_COMMON, likelihood=_CLASSES, classes=_LABELS),
+        "PMCNetClassifier": table(
+            kind=_KIND,
+            **_COMMON,
+            likelihood=_likelihood("likelihood of classes", "classification"),
+            classes=_LABELS,
+        ),
         "PMCNetRegressor": table(
             kind=_KIND,
             **_COMMON,
-            likelihood=_NOISE,
+            likelihood=_likelihood("likelihood of numbers", "regression"),
             y_mean=number(),
             y_std=number(_POSITIVE, LARGEST),
         ),
@@ -116,7 +118,7 @@ _RECORD = by_kind(
 
 
 def check_record(record: Any) -> None:
-    """Refuse a record whose parts are missing, too many, of another form or do not belong together: `ValueError`."""
+    """Raise `ValueError` where parts are missing, too many, of another form, or do not agree."""
     _RECORD(record, "the record")
     encoder, n_features, names = (
         record["encoder"],
@@ -140,12 +142,11 @@ def check_record(record: Any) -> None:
         )
         _check(names is None, "images have no feature names")
     if "classes" in record:
-        values, n_classes = record["classes"]["values"], record["likelihood"].get("n_classes", 2)
+        values, n_classes = record["classes"]["values"], from_plain(record["likelihood"]).n_classes
         _check(len(values) == n_classes, f"it has {len(values)} classes for {n_classes} outputs")
         _check(_distinct(values), "a class comes twice")
-        n_characters = len(values) * max(
-            len(str(value)) for value in values
-        )  # numpy gives all the longest one's room
+        # numpy stores each name at the length of the longest
+        n_characters = len(values) * max(len(str(value)) for value in values)
         _check(n_characters <= MOST_CHARACTERS, "the names of its classes are too long")
 
 
@@ -171,6 +172,6 @@ def _distinct(values: Sequence[Any]) -> bool:
     return len(set(values)) == len(values)
 
 
-def _check(fine: bool, told: str) -> None:
+def _check(fine: bool, message: str) -> None:
     if not fine:
-        raise ValueError(told)
+        raise ValueError(message)

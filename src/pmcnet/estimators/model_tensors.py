@@ -1,4 +1,4 @@
-"""The networks of a model file: `tensors.safetensors`, checked against what `model.json` says of it."""
+"""The networks of a model file: `tensors.safetensors`, checked against `model.json`."""
 
 import hashlib
 import math
@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pmcnet.bnn import LearnedGaussian, Likelihood, Network
+from pmcnet.bnn import Likelihood, Network
 from pmcnet.errors import ModelFileError
 from pmcnet.io.files import read_file
 from pmcnet.io.tensors import parse_tensors
@@ -27,23 +27,23 @@ def described(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     return {name: {"shape": list(t.shape), "dtype": str(t.dtype)} for name, t in tensors.items()}
 
 
-def read_tensors(folder: Path, told: Mapping[str, Any]) -> dict[str, Tensor]:
+def read_tensors(folder: Path, recorded: Mapping[str, Any]) -> dict[str, Tensor]:
     """The tensors of a model.
 
     Args:
         folder: of the model.
-        told: what `model.json` says of them.
+        recorded: what `model.json` says of them.
     """
     file = folder / TENSORS_NAME
     if not os.path.isfile(file):
         raise ModelFileError(f"{folder} has no {TENSORS_NAME}. Copy the whole folder.")
     content = read_file(file, inside=folder)
-    if hashlib.sha256(content).hexdigest() != told.get("sha256"):
+    if hashlib.sha256(content).hexdigest() != recorded.get("sha256"):
         raise ModelFileError(
             f"{file} is damaged or was changed: its checksum does not fit model.json. Save again."
         )
     tensors = parse_tensors(content).tensors
-    if described(tensors) != {name: value for name, value in told.items() if name != "sha256"}:
+    if described(tensors) != {name: value for name, value in recorded.items() if name != "sha256"}:
         raise ModelFileError(f"{file} holds other tensors than model.json says. Save again.")
     strange = next(
         (n for n in tensors if n not in ("theta", "log_weight") and not n.startswith(BUFFER)), None
@@ -59,7 +59,7 @@ def read_tensors(folder: Path, told: Mapping[str, Any]) -> dict[str, Tensor]:
 def check_networks(
     tensors: Mapping[str, Tensor], layout: Sequence[Any], likelihood: Likelihood, folder: Path
 ) -> None:
-    """Refuse networks of another size than the layers say, and numbers that nothing can be predicted with.
+    """Refuse networks of another size than the layers need, and numbers that cannot predict.
 
     Args:
         tensors: of the model.
@@ -91,12 +91,8 @@ def check_networks(
         raise ModelFileError(
             f"{folder} holds networks whose log-weights are NaN, infinite or all zero. Fit again."
         )
-    if isinstance(likelihood, LearnedGaussian):
-        variance = likelihood.noise_variance(theta[:, n_parameters:])
-        if not bool(((variance > 0) & variance.isfinite()).all()):
-            raise ModelFileError(
-                f"{folder} holds networks whose noise is zero or infinite. Fit again."
-            )
+    if not bool(likelihood.usable(theta[:, n_parameters:]).all()):
+        raise ModelFileError(f"{folder} holds networks whose noise is zero or infinite. Fit again.")
 
 
 def put_buffers(tensors: Mapping[str, Tensor], network: Network, folder: Path) -> None:
@@ -119,7 +115,7 @@ def put_buffers(tensors: Mapping[str, Tensor], network: Network, folder: Path) -
 
 
 def _usable(name: str, tensor: Tensor, own: Tensor) -> bool:
-    """Whether a buffer's numbers are moderate, or infinite as the module's are (a mask); variances are not negative."""
+    """Whether numbers are moderate or the module's own, as a mask's, and variances not negative."""
     if not tensor.is_floating_point():
         return True
     values = tensor.double()

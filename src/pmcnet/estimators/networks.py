@@ -61,7 +61,6 @@ def network_for(
     if shown[1:] != (2, n_outputs):
         raise InputError(
             f"the module must return {n_outputs} output(s) per row, an array (N, {n_outputs}); for "
-            "2 rows it returned "
-            f"{tuple(shown[1:])}."
+            f"2 rows it returned {tuple(shown[1:])}."
         )
     return network

@@ -21,7 +21,7 @@ class Uncertainty(NamedTuple):
 
 
 class Averaged(NamedTuple):
-    """The averaged prediction (N, C): class probabilities, or E[y] with C = 1; and its uncertainty as `Uncertainty`."""
+    """The averaged prediction (N, C), class probabilities or E[y], with its `Uncertainty`."""
 
     mean: Array
     total: Array

@@ -10,34 +10,30 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[import-untyped]
 
-from pmcnet.bnn import Gaussian, LearnedGaussian, Likelihood
+from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.response import Noise, Response, Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.columns import are_dates
-from pmcnet.estimators.encoding import FARTHEST, Scaling
+from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fit import PriorStd
 from pmcnet.estimators.networks import ModuleSource
 from pmcnet.estimators.predictions import Array, Averaged
 from pmcnet.estimators.training_rows import checked_weight
 from pmcnet.methods.registry import Value
-from pmcnet.rng import check_seed, stream
-
-_LARGEST = 1e100
-# in standard deviations of y, and its inverse the least: squared residuals stay in single precision
-_MOST_NOISE = 1e8
 
 
 class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
-    """A Bayesian neural network that predicts a number with an interval to be trusted, and says when not to.
+    """A Bayesian neural network that predicts a number with an interval, and says when to trust it.
 
-    X and y are scaled inside, so raw values of any size work. y is the network's output plus
-    Gaussian noise.
+    X and y are scaled inside, so raw values of any size work.
 
     Args:
         hidden_layer_sizes: units of each hidden layer.
         activation: "tanh", "relu", "sigmoid" or "silu".
         module: instead of hidden layers, any `nn.Module` with one output, or a function of (number
             of inputs or shape of an image, 1) that makes one.
+        likelihood: "gaussian": y is the network's output plus Gaussian noise.
         noise: "learn" the noise's standard deviation with the weights, or give it, in units of y.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
@@ -60,13 +56,16 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     y_mean_: float
     y_std_: float
 
+    _task: Task = "regression"
+
     def __init__(
         self,
         hidden_layer_sizes: Sequence[int] = (16,),
         activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
         *,
         module: ModuleSource = None,
-        noise: float | Literal["learn"] = "learn",
+        likelihood: str = "gaussian",
+        noise: Noise = "learn",
         method: str = "auto",
         method_options: Mapping[str, Value] | None = None,
         prior: str = "gaussian",
@@ -81,6 +80,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             hidden_layer_sizes,
             activation,
             module=module,
+            likelihood=likelihood,
             method=method,
             method_options=method_options,
             prior=prior,
@@ -111,7 +111,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         return self._fit(X, response, checked_weight(sample_weight, response))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The mean of y for each row (N,); with `return_std` also its standard deviation, noise included (N,)."""
+        """The mean of y (N,); with `return_std` also its standard deviation, with noise (N,)."""
         found = self.predictive(X)
         return (found.mean[:, 0], np.sqrt(found.total)) if return_std else found.mean[:, 0]
 
@@ -132,89 +132,39 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         found, quantiles = self._posterior().predict_with_quantiles(
             self._inputs(X), _ends(coverage)
         )
-        return self._in_units(
-            found
-        ), self.y_mean_ + self.y_std_ * quantiles.mT.double().cpu().numpy()
+        interval = self._units().values(quantiles.mT.double().cpu().numpy())
+        return self._in_units(found), interval
 
     def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""
         levels = [float(level) for level in np.atleast_1d(np.asarray(alpha, dtype=np.float64))]
         found = self._posterior().quantiles(self._inputs(X), levels)  # (Q, N)
-        return np.asarray(self.y_mean_ + self.y_std_ * found.mT.double().cpu().numpy())
+        return self._units().values(found.mT.double().cpu().numpy())
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
         """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N)."""
-        draws = self._draws(X, n_passes, random_state)[..., 0]
-        return np.asarray(self.y_mean_ + self.y_std_ * draws)
+        return self._units().values(self._draws(X, n_passes, random_state)[..., 0])
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int = 0) -> Array:
-        """Draws of y itself, noise included, each from a network drawn by its weight: (N, n_samples)."""
-        posterior, x = self._posterior(), self._inputs(X)
-        theta = posterior.resample(n_samples, random_state)
-        n_parameters = posterior.network.layout.dim
-        with torch.no_grad():
-            mean = torch.cat(
-                [posterior.network(row[None, :n_parameters], x)[..., 0] for row in theta]
-            )  # (S, N)
-            deviation = self._noise(theta[:, n_parameters:]).double().cpu().numpy()  # (S,)
-        source = stream(check_seed(random_state), 1, 0).host
-        drawn = mean.double().cpu().numpy() + deviation[:, None] * source.standard_normal(
-            tuple(mean.shape)
-        )
-        return np.asarray(self.y_mean_ + self.y_std_ * drawn.T)
-
-    def _noise(self, extra: torch.Tensor) -> torch.Tensor:
-        likelihood = self.posterior_.likelihood
-        assert isinstance(likelihood, Gaussian | LearnedGaussian)
-        return likelihood.noise_variance(extra).sqrt()
-
-    def _likelihood(self) -> Likelihood:
-        if isinstance(self.noise, str):
-            return LearnedGaussian()
-        sigma = float(self.noise) / self.y_std_
-        if not 1 / _MOST_NOISE <= sigma <= _MOST_NOISE:
-            raise InputError(
-                f"noise must lie between {1 / _MOST_NOISE:g} and {_MOST_NOISE:g} times the scale "
-                "of y, here "
-                f"{self.y_std_:.3g}; got {self.noise:g}. Give it in units of y, or learn it."
-            )
-        return Gaussian(sigma)
+        """Draws of y, noise included, each from a network drawn by its weight: (N, n_samples)."""
+        drawn = self._posterior().sample(self._inputs(X), n_samples, random_state)  # (S, N)
+        return self._units().values(drawn.cpu().numpy().T)
 
     def log_predictive(self, X: Any, y: ArrayLike) -> Array:
         """Log-density of each y under its predictive distribution, in units of y (N,)."""
-        x = self._inputs(X)
-        scaled = (np.asarray(y, dtype=np.float64) - self.y_mean_) / self.y_std_
-        found = self._posterior().log_predictive(x, torch.as_tensor(scaled).to(x.device))
-        return np.asarray(found.cpu().numpy() - np.log(self.y_std_))
+        x, units = self._inputs(X), self._units()
+        scaled = torch.as_tensor(units.to_network(np.asarray(y, dtype=np.float64)))
+        found = self._posterior().log_predictive(x, scaled.to(x.device))
+        return units.log_density(found.cpu().numpy())
 
-    def _y_scale(self) -> float:
-        return self.y_std_
+    def _response(self, y: Array, weight: Array) -> Response:
+        return Response(y, weight, noise=self.noise)
 
-    def _y_offset(self) -> float:
-        return self.y_mean_
+    def _units(self) -> Units:
+        return Units(self.y_mean_, self.y_std_)
 
-    def _response(self, y: Array, weight: Array) -> Array:
-        half_range = float(y.max() / 2 - y.min() / 2)
-        if half_range > 0 and not 1 / _LARGEST < half_range < _LARGEST:
-            raise InputError(
-                f"y goes from {y.min():g} to {y.max():g}; the square of that range would leave "
-                "double precision. "
-                "Give y in other units."
-            )
-        if half_range == 0:
-            self.y_mean_, self.y_std_ = float(y[0]), 1.0
-            return np.zeros_like(y)
-        self.y_mean_ = float(np.average(y, weights=weight))
-        deviation = float(np.sqrt(np.average(np.square(y - self.y_mean_), weights=weight)))
-        farthest = int(np.abs(y - self.y_mean_).argmax())
-        if not abs(y[farthest] - self.y_mean_) <= FARTHEST * deviation:
-            raise InputError(
-                f"y is {y[farthest]:g} in a row of weight {weight[farthest]:g}, beyond "
-                f"{FARTHEST:g} of y's weighted "
-                f"standard deviations ({deviation:.3g}). Drop that row, or give it more weight."
-            )
-        self.y_std_ = deviation
-        return (y - self.y_mean_) / self.y_std_
+    def _set_units(self, units: Units) -> None:
+        self.y_mean_, self.y_std_ = units
 
 
 def _ends(coverage: float) -> list[float]:
@@ -234,9 +184,8 @@ def _response(y: Any) -> Array:
             "first."
         )
     try:
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # of the sum by which it looks for infinities
+        # it looks for infinities by a sum, which may overflow
+        with np.errstate(over="ignore", invalid="ignore"):
             array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     except OverflowError as error:
         raise InputError(

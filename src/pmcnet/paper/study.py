@@ -194,10 +194,10 @@ class Study:
 
     def added(self, average: Average, theta: Tensor) -> Average:
         """The average with these networks (P, D)."""
-        (weights, _), target = self.target.parts(theta), self.target
+        (weights, extra), target = self.target.parts(theta), self.target
         parts = torch.split(self.rows, even_size(len(self.rows), _AT_ONCE))
         with torch.no_grad():
-            drawn = [target.likelihood.mean(target.network(weights, rows)) for rows in parts]
+            drawn = [target.likelihood.mean(target.network(weights, rows), extra) for rows in parts]
         return average.plus(torch.cat(drawn, dim=1), self.label)
 
     def scores(self, average: Average) -> Record:

@@ -11,8 +11,8 @@ from typing import Any, Literal, Self
 import tomli_w
 
 from pmcnet.bnn.networks.mlp import ACTIVATIONS
+from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import PRIORS
 from pmcnet.estimators.encoding import SCALINGS
 from pmcnet.estimators.plan import seconds_of
 from pmcnet.io.files import read_file, told
@@ -43,6 +43,7 @@ class RunSettings:
         method_options: settings of the method.
         prior: "gaussian", "layer" or "laplace".
         prior_std: "auto", "evidence", "validation" or a number.
+        likelihood: of the target, by its name; "auto" takes the estimator's.
         noise: of a regression: "learn" or a number in units of the target.
         feature_scaling: "columns", "common" or "none".
         budget: what may be spent, in estimated time.
@@ -62,6 +63,7 @@ class RunSettings:
     method_options: Mapping[str, Value] = field(default_factory=dict)
     prior: str = "gaussian"
     prior_std: float | Literal["auto", "evidence", "validation"] = "auto"
+    likelihood: str = "auto"
     noise: float | Literal["learn"] = "learn"
     feature_scaling: Literal["columns", "common", "none"] = "columns"
     budget: float | str = "3min"

@@ -24,6 +24,8 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "random_state": settings.seed,
         "device": settings.device,
     }
+    if settings.likelihood != "auto":
+        common["likelihood"] = settings.likelihood
     model = (
         PMCNetClassifier(**common)
         if task == "classification"

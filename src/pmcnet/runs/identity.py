@@ -12,6 +12,7 @@ _DECIDING = (
     "activation",
     "method",
     "prior",
+    "likelihood",
     "noise",
     "feature_scaling",
     "test_share",

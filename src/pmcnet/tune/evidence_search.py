@@ -103,7 +103,7 @@ def evidence_prior(
 
 def _trial(target: BayesianTarget, result: AnnealedResult) -> Trial:
     weights, _ = target.parts(result.samples.theta)
-    slope = target.prior.scale_slope(weights, target.network.layout).double()[:, None]  # (P, 1)
+    slope = target.prior.scale_gradient(weights, target.network.layout).double()[:, None]  # (P, 1)
     return Trial(
         target.prior.sigma,
         result.log_evidence,

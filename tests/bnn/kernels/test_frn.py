@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from pmcnet.bnn import ModuleNetwork, ResNet20FRN
 from pmcnet.bnn.kernels import frn
-from pmcnet.bnn.networks.architectures import FilterResponseNorm, Normed
+from pmcnet.bnn.networks.resnet import FilterResponseNorm, Normed
 from pmcnet.errors import InputError
 
 KINDS = [(adds, swish) for adds in (False, True) for swish in (False, True)]
@@ -18,11 +18,11 @@ KINDS = [(adds, swish) for adds in (False, True) for swish in (False, True)]
 def given(shape, *, adds, dtype=torch.float64, device="cpu"):
     """Images, what a shortcut brings, parameters, and a gradient of what comes out."""
     source = torch.Generator().manual_seed(0)
-    x, residual, slope = (torch.randn(shape, generator=source) for _ in range(3))
+    x, residual, gradient = (torch.randn(shape, generator=source) for _ in range(3))
     parameters = torch.randn(4, shape[1], generator=source)
     images = [
         part.to(device, dtype).contiguous(memory_format=torch.channels_last)
-        for part in (x, residual, slope)
+        for part in (x, residual, gradient)
     ]
     parameters = parameters.to(device, torch.float64 if dtype == torch.float64 else torch.float32)
     return images[0], images[1] if adds else None, parameters, images[2]
@@ -46,13 +46,13 @@ def test_operation_is_what_the_layers_are(adds, swish):
 
 
 def test_no_images_are_no_images():
-    x, residual, parameters, slope = given((0, 4, 5, 6), adds=True)
+    x, residual, parameters, gradient = given((0, 4, 5, 6), adds=True)
     assert frn.normalised(x, residual, parameters, swish=True).shape == x.shape
-    assert not frn._slopes(slope, x, residual, parameters, True)[2].any()
+    assert not frn._gradients(gradient, x, residual, parameters, True)[2].any()
 
 
 @pytest.mark.parametrize(("adds", "swish"), KINDS)
-def test_slopes_are_derivatives(adds, swish):
+def test_gradients_are_derivatives(adds, swish):
     x, residual, parameters, _ = given((2, 3, 4, 4), adds=adds)
     leaves = [part.requires_grad_() for part in (x, residual, parameters) if part is not None]
 
@@ -65,10 +65,12 @@ def test_slopes_are_derivatives(adds, swish):
 
 @pytest.mark.parametrize("adds", [False, True])
 def test_operation_is_one_that_compilers_understand(adds):
-    x, residual, parameters, slope = given((2, 3, 4, 4), adds=adds)
+    x, residual, parameters, gradient = given((2, 3, 4, 4), adds=adds)
     leaves = (x.requires_grad_(), residual, parameters.requires_grad_())
     torch.library.opcheck(frn._forward, (*leaves, True))
-    torch.library.opcheck(frn._slopes, (slope, x.detach(), residual, parameters.detach(), True))
+    torch.library.opcheck(
+        frn._gradients, (gradient, x.detach(), residual, parameters.detach(), True)
+    )
 
 
 @pytest.fixture
@@ -89,14 +91,14 @@ def place():
 def test_kernels_are_the_formula(place, shape, adds, swish):
     from pmcnet.bnn.kernels import frn_triton
 
-    x, residual, parameters, slope = given(shape, adds=adds, dtype=torch.float32, device=place)
+    x, residual, parameters, gradient = given(shape, adds=adds, dtype=torch.float32, device=place)
     wide = [None if part is None else part.double() for part in (x, residual, parameters)]
     out = frn_triton.forward(x, residual, parameters, swish)
     torch.testing.assert_close(
         out.double(), frn.normalised(*wide, swish=swish), rtol=1e-4, atol=1e-5
     )
-    found = frn_triton.backward(slope, x, residual, parameters, swish)
-    expected = frn._slopes(slope.double(), *wide, swish)
+    found = frn_triton.backward(gradient, x, residual, parameters, swish)
+    expected = frn._gradients(gradient.double(), *wide, swish)
     for mine, theirs in zip(found, expected, strict=True):
         torch.testing.assert_close(mine.double(), theirs, rtol=1e-4, atol=1e-4)
     assert found[0].is_contiguous(memory_format=torch.channels_last)
@@ -106,15 +108,15 @@ def test_kernels_are_the_formula(place, shape, adds, swish):
 def test_kernels_in_bfloat16_are_as_near_as_rounding_allows(place, shape):
     if place != "cuda":
         pytest.skip("needs a GPU")
-    x, residual, parameters, slope = given(
+    x, residual, parameters, gradient = given(
         (7, *shape), adds=True, dtype=torch.bfloat16, device="cuda"
     )
     assert frn._fits(x)
     wide = [part.double() for part in (x, residual, parameters)]
     out = frn.normalised(x, residual, parameters, swish=True)
     found, expected = (
-        frn._slopes(slope, x, residual, parameters, True),
-        frn._slopes(slope.double(), *wide, True),
+        frn._gradients(gradient, x, residual, parameters, True),
+        frn._gradients(gradient.double(), *wide, True),
     )
     pairs = [(out, frn.normalised(*wide, swish=True)), *zip(found, expected, strict=True)]
     assert all((mine - theirs).norm() < 4e-3 * theirs.norm() for mine, theirs in pairs)
@@ -127,7 +129,7 @@ def test_kernels_do_not_hide_what_is_not_finite(place):
     """Of an infinite pixel nothing is known of its channel, as the formula has it; a GPU's maximum would hide that."""
     from pmcnet.bnn.kernels import frn_triton
 
-    x, _, parameters, slope = given((2, 4, 4, 4), adds=False, dtype=torch.float32, device=place)
+    x, _, parameters, gradient = given((2, 4, 4, 4), adds=False, dtype=torch.float32, device=place)
     x[0, 1, 2, 3] = torch.inf
     found, expected = (
         frn_triton.forward(x, None, parameters, True),
@@ -136,10 +138,10 @@ def test_kernels_do_not_hide_what_is_not_finite(place):
     assert torch.equal(found.isnan().cpu(), expected.isnan())
     assert found.isnan().any()
     found, expected = (
-        slopes(*parts, True)
-        for slopes, parts in (
-            (frn_triton.backward, (slope, x, None, parameters)),
-            (frn._slopes, (slope.cpu(), x.cpu(), None, parameters.cpu())),
+        gradients(*parts, True)
+        for gradients, parts in (
+            (frn_triton.backward, (gradient, x, None, parameters)),
+            (frn._gradients, (gradient.cpu(), x.cpu(), None, parameters.cpu())),
         )
     )
     assert all(
@@ -191,7 +193,7 @@ def test_a_fused_network_is_the_network(device):
                 1, network.layout.dim, generator=torch.Generator().manual_seed(1)
             ).double()
         )
-        outputs, pull = network.differentiable(theta.to(device), x)
-        found.append((outputs, pull(torch.ones_like(outputs))))
+        outputs, vjp = network.differentiable(theta.to(device), x)
+        found.append((outputs, vjp(torch.ones_like(outputs))))
     for plain, fused in zip(*found, strict=True):
         torch.testing.assert_close(fused, plain)

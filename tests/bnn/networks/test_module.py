@@ -1,4 +1,4 @@
-"""Modules as networks of a population: together or one by one, normalisation, arithmetic, compiling."""
+"""Modules as networks of a population: together or one by one, normalisation, precision, compiling."""
 
 import pickle
 
@@ -55,11 +55,11 @@ def test_one_by_one_equals_together():
     theta, x = points(together), images()
     torch.testing.assert_close(single(theta, x), together(theta, x))
     for network in (together, single):
-        outputs, pull = network.differentiable(theta, x)
+        outputs, vjp = network.differentiable(theta, x)
         gradient = torch.randn(outputs.shape, generator=generator(3), dtype=torch.float64)
         free = theta.clone().requires_grad_()
         (expected,) = torch.autograd.grad((together(free, x) * gradient).sum(), free)
-        torch.testing.assert_close(pull(gradient), expected)
+        torch.testing.assert_close(vjp(gradient), expected)
 
 
 def test_intermediate_numbers_are_those_of_the_layers():
@@ -80,8 +80,8 @@ def test_convolution_as_a_product_with_a_banded_matrix(padding):
     )
     found, expected = banded(x, weight, padding), F.conv2d(x, weight, padding=padding)
     torch.testing.assert_close(found, expected)
-    slope = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
-    of = [torch.autograd.grad((image * slope).sum(), [x, weight]) for image in (found, expected)]
+    gradient = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
+    of = [torch.autograd.grad((image * gradient).sum(), [x, weight]) for image in (found, expected)]
     torch.testing.assert_close(*of)
 
 
@@ -95,8 +95,8 @@ def test_convolution_of_neighbouring_pixels_as_one(n_joined):
     found, expected = wide(x, weight, n_joined), F.conv2d(x, weight, padding=1)
     torch.testing.assert_close(found, expected)
     assert found.is_contiguous(memory_format=torch.channels_last)
-    slope = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
-    of = [torch.autograd.grad((image * slope).sum(), [x, weight]) for image in (found, expected)]
+    gradient = torch.randn(expected.shape, generator=generator(3), dtype=torch.float64)
+    of = [torch.autograd.grad((image * gradient).sum(), [x, weight]) for image in (found, expected)]
     torch.testing.assert_close(*of)
 
 
@@ -117,15 +117,15 @@ def test_wide_convolution_is_the_convolution(device):
     assert error < (1e-2 if device.type == "cuda" else 1e-6)
 
 
-def test_parameters_that_outputs_do_not_depend_on_have_no_slope():
+def test_parameters_that_outputs_do_not_depend_on_have_no_gradient():
     module = small_module()
     module.register_parameter("unused", nn.Parameter(torch.ones(5, dtype=torch.float64)))
     network = ModuleNetwork(module)
-    outputs, pull = network.differentiable(points(network), images())
+    outputs, vjp = network.differentiable(points(network), images())
     unused = next(p for p in network.layout if p.name == "unused")
-    slope = pull(torch.ones_like(outputs))
-    assert not slope[:, unused.start : unused.stop].any()
-    assert slope.any()
+    gradient = vjp(torch.ones_like(outputs))
+    assert not gradient[:, unused.start : unused.stop].any()
+    assert gradient.any()
 
 
 def test_large_networks_store_gradients_of_convolutions_with_channels_last():
@@ -326,6 +326,6 @@ def test_reference_statistics_in_reduced_precision_are_near_the_exact_ones():
         ModuleNetwork(module, precision="bf16", **given),
     )
     theta, x = points(exact).float(), images().float()
-    outputs, pull = rounded.differentiable(theta, x)
+    outputs, vjp = rounded.differentiable(theta, x)
     assert 0 < (outputs - exact(theta, x)).abs().max() < 0.1
-    assert pull(torch.ones_like(outputs)).isfinite().all()
+    assert vjp(torch.ones_like(outputs)).isfinite().all()

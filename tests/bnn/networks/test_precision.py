@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from pmcnet.bnn.networks.precision import PRECISIONS, _search, _tf32, arithmetic
+from pmcnet.bnn.networks.precision import PRECISIONS, _search, _tf32, in_precision
 
 CPU = torch.device("cpu")
 
@@ -9,7 +9,7 @@ CPU = torch.device("cpu")
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_only_bf16_rounds_on_a_cpu(precision):
     x = torch.randn(8, 8, generator=torch.Generator().manual_seed(0))
-    with arithmetic(precision, CPU):
+    with in_precision(precision, CPU):
         found = x @ x
     assert found.dtype == (torch.bfloat16 if precision == "bf16" else torch.float32)
     assert (x @ x).dtype == torch.float32

@@ -88,14 +88,14 @@ def test_score_is_the_derivative_of_the_log_density(prior):
 
 
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda p: type(p).__name__)
-def test_scale_slope_is_the_derivative_by_log_sigma(prior):
+def test_scale_gradient_is_the_derivative_by_log_sigma(prior):
     step = 1e-5
     above, below = (
         prior.rescaled(prior.sigma * math.exp(sign * step)).log_prob(THETA, LAYOUT)
         for sign in (1, -1)
     )
     torch.testing.assert_close(
-        prior.scale_slope(THETA, LAYOUT), (above - below) / (2 * step), rtol=1e-6, atol=1e-6
+        prior.scale_gradient(THETA, LAYOUT), (above - below) / (2 * step), rtol=1e-6, atol=1e-6
     )
 
 

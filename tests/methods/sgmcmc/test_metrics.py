@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 import torch
 
-from pmcnet.bnn.networks.mlp import Layout
+from pmcnet.bnn.networks.base import Layout
 from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior
-from pmcnet.bnn.networks.mlp import Layout
+from pmcnet.bnn.networks.base import Layout
 from pmcnet.errors import DivergedError
 from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker

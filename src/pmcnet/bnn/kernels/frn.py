@@ -1,10 +1,10 @@
-"""Filter response normalisation with the bias before it, and the sum and the swish after it, as one operation.
+"""Filter response normalisation, the bias before it, and sum and swish after it, as one operation.
 
     u = x + b,  n = u / sqrt(mean u^2 + 1e-6),  z = max(gamma n + beta, tau) + r,  y = z s(z)
 
-with the mean over an image's pixels, r what a shortcut brings and s the logistic function. One
-after another these are a dozen passes over memory in a gradient; on a GPU with Triton they are one
-in each direction (`frn_kernels`), and elsewhere what is written here. Parameters are the rows b,
+with the mean over an image's pixels, r the shortcut and s the logistic function. One after another
+these are a dozen passes over memory in a gradient; on a GPU with Triton they are one in each
+direction (`frn_triton`), and elsewhere what is written here. Parameters are the rows b,
 gamma, beta, tau of a (4, C) tensor.
 """
 
@@ -23,9 +23,9 @@ _MOST_NUMBERS = 32_768  # of an image: a program has all of them at once
 
 
 def normalised(x: Tensor, residual: Tensor | None, parameters: Tensor, *, swish: bool) -> Tensor:
-    """y (N, C, H, W) of x (N, C, H, W), `residual` alike or none, and parameters (4, C); without `swish` z.
+    """y from x (N, C, H, W), a `residual` of the same shape or none, and parameters (4, C).
 
-    Not to be mapped over networks by `vmap`.
+    Without `swish` z. `vmap` cannot map over it.
     """
     if residual is not None and residual.shape != x.shape:
         raise InputError(
@@ -56,23 +56,24 @@ def _(x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool) -> Te
 
 
 @torch.library.custom_op(
-    "pmcnet::filter_response_slopes",
+    "pmcnet::filter_response_gradients",
     mutates_args=(),
-    schema="(Tensor slope, Tensor x, Tensor? residual, Tensor parameters, bool swish) -> (Tensor, Tensor, Tensor)",
+    schema="(Tensor gradient, Tensor x, Tensor? residual, Tensor parameters, bool swish) "
+    "-> (Tensor, Tensor, Tensor)",
 )
-def _slopes(
-    slope: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
+def _gradients(
+    gradient: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of x, of the residual (nothing where there is none) and of the parameters, from that of y."""
-    slope, x, residual = _last(slope), _last(x), None if residual is None else _last(residual)
+    """Gradients by x, by the residual (empty without one) and by the parameters, from that by y."""
+    gradient, x, residual = _last(gradient), _last(x), None if residual is None else _last(residual)
     if _fits(x):
         from pmcnet.bnn.kernels import frn_triton
 
-        return frn_triton.backward(slope, x, residual, parameters.contiguous(), swish)
+        return frn_triton.backward(gradient, x, residual, parameters.contiguous(), swish)
     gain, floor = parameters[1, :, None, None], parameters[3, :, None, None]
     inverse, n, a, z = _parts(x, residual, parameters)
     share = z.sigmoid()
-    to_z = slope.to(z.dtype) * (share * (1 + z * (1 - share)) if swish else 1.0)
+    to_z = gradient.to(z.dtype) * (share * (1 + z * (1 - share)) if swish else 1.0)
     to_a = torch.where(a > floor, to_z, 0.0)
     of_gain = (to_a * n).sum((2, 3))  # (N, C)
     to_u = gain * inverse * (to_a - n * (of_gain[..., None, None] / x.shape[2:].numel()))
@@ -81,9 +82,9 @@ def _slopes(
     return _last(to_u.to(x.dtype)), of_residual, torch.stack([row.sum(0) for row in rows])
 
 
-@_slopes.register_fake
+@_gradients.register_fake
 def _(
-    slope: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
+    gradient: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     of_residual = (
         x.new_empty(0)
@@ -102,9 +103,9 @@ def _remember(ctx: Any, inputs: tuple[Tensor, Tensor | None, Tensor, bool], outp
     ctx.save_for_backward(*tensors)
 
 
-def _backward(ctx: Any, slope: Tensor) -> tuple[Tensor, Tensor | None, Tensor, None]:
+def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, Tensor, None]:
     x, residual, parameters = ctx.saved_tensors
-    of_x, of_residual, of_parameters = _slopes(slope, x, residual, parameters, ctx.swish)
+    of_x, of_residual, of_parameters = _gradients(gradient, x, residual, parameters, ctx.swish)
     return of_x, None if residual is None else of_residual, of_parameters, None
 
 
@@ -128,7 +129,7 @@ def _last(x: Tensor) -> Tensor:
 
 
 def _fits(x: Tensor) -> bool:
-    """Whether the kernels can have these images."""
+    """Whether the kernels can take these images."""
     return (
         x.is_cuda and x.dtype in _ROUNDED and x.shape[1:].numel() <= _MOST_NUMBERS and _has_triton()
     )

@@ -18,9 +18,10 @@ _PER_THREAD = 16
 @triton.jit  # type: ignore[untyped-decorator]
 def _image(  # type: ignore[no-untyped-def]
     x, parameters,
-    N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr, EPS: tl.constexpr,
+    N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
+    EPS: tl.constexpr,
 ):  # fmt: skip
-    """Where this program's image lies and which numbers it has; gamma, beta, tau; n, and what it was divided by."""
+    """Where this program's image lies, its mask; gamma, beta, tau; n, and 1 / its divisor."""
     pixel, channel = tl.arange(0, PIXELS)[:, None], tl.arange(0, CHANNELS)[None, :]
     known = channel < N_CHANNELS
     there = (pixel < N_PIXELS) & known
@@ -54,7 +55,7 @@ def forward_kernel(  # type: ignore[no-untyped-def]
 
 @triton.jit  # type: ignore[untyped-decorator]
 def backward_kernel(  # type: ignore[no-untyped-def]
-    slope, x, residual, parameters, to_x, to_residual, to_parameters,
+    gradient, x, residual, parameters, to_x, to_residual, to_parameters,
     N_PIXELS: tl.constexpr, N_CHANNELS: tl.constexpr, PIXELS: tl.constexpr, CHANNELS: tl.constexpr,
     ADDS: tl.constexpr, SWISH: tl.constexpr, EPS: tl.constexpr,
 ):  # fmt: skip
@@ -62,9 +63,8 @@ def backward_kernel(  # type: ignore[no-untyped-def]
     place, there, gain, shift, floor, n, inverse = _image(
         x, parameters, N_PIXELS, N_CHANNELS, PIXELS, CHANNELS, EPS
     )
-    d = tl.load(slope + place, mask=there, other=0.0).to(
-        tl.float32
-    )  # of the output, then of what was before
+    # by the output, then by what was before
+    d = tl.load(gradient + place, mask=there, other=0.0).to(tl.float32)
     a = gain * n + shift
     if SWISH:
         z = tl.maximum(a, floor, propagate_nan=tl.PropagateNan.ALL)
@@ -102,16 +102,17 @@ def forward(x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool)
 
 
 def backward(
-    slope: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
+    gradient: Tensor, x: Tensor, residual: Tensor | None, parameters: Tensor, swish: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Gradients of `frn.normalised` of images with channels last: of x, the residual and the parameters."""
+    """Gradients of `frn.normalised` by x, residual and parameters; images with channels last."""
     to_x = torch.empty_like(x)
     to_residual = x.new_empty(0) if residual is None else torch.empty_like(residual)
     rows = torch.empty(len(x), *parameters.shape, dtype=torch.float32, device=x.device)
     if len(x):
         with torch.cuda.device_of(x):  # type: ignore[no-untyped-call]
             backward_kernel[(len(x),)](
-                slope, x, x if residual is None else residual, parameters, to_x, to_residual, rows,
+                gradient, x, x if residual is None else residual, parameters,
+                to_x, to_residual, rows,
                 ADDS=residual is not None, SWISH=swish, **_sizes(x),
             )  # fmt: skip
     return to_x, to_residual, rows.sum(0).to(parameters.dtype)

@@ -1,4 +1,4 @@
-"""Quantiles of a mixture of shifted and scaled copies of one distribution, by inverting its distribution function."""
+"""Quantiles of a mixture of shifted and scaled copies of one distribution, by inversion."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -8,15 +8,15 @@ from torch import Tensor
 
 MOST_STEPS = 60
 MOST_TRIALS = 120
-"""Of a mixture's quantile: halving a bracket to the last digit takes about 60, and Newton's steps come in between."""
+"""For one quantile: bisection to the last digit takes about 60, with Newton steps in between."""
 TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-9}
 """Steps below this many standard deviations of the mixture end the search."""
 SLACK = 0.01
-"""Share of a level, or of its distance from 1, by which the distribution function may miss it where a search ends."""
+"""Share of min(level, 1 - level) by which the distribution function may miss the level."""
 TAIL = 1e-4
-"""Levels nearer to 0 or 1 are searched in double precision: in single, a distribution function has no such tails.
+"""Levels nearer to 0 or 1 are searched in double precision: single precision has no such tails.
 
-So are those of a mixture whose variance single precision has no number for.
+So are mixtures whose variance overflows single precision.
 """
 
 
@@ -53,10 +53,10 @@ def mixture_quantile(
 ) -> Tensor:
     """The number q with sum_j w_j F((q - m_j) / s_j) = level, for each row: (N,).
 
-    It lies between the smallest and the largest of the components' own quantiles. Newton's steps
-    from the quantile of the Gaussian with the mixture's moments, halving where a step would leave
-    the bracket; rows that are done leave. A row is done where steps are small beside the mixture
-    and, as components may be far narrower, the level is met.
+    It lies between the smallest and the largest quantile of the components. Newton's method starts
+    at the quantile of the distribution with the mixture's moments and bisects where a step would
+    leave the bracket. A row is done when steps are small against the mixture's spread and, since
+    components may be far narrower, the level is met; rows that are done leave the search.
 
     Args:
         mean: m, of each component on each row (J, N).
@@ -79,20 +79,19 @@ def mixture_quantile(
     own = mean + z * deviation  # (J, N)
     low, high = own.amin(0) - tolerance, own.amax(0) + tolerance
     q = (centre + z * spread).clamp(low, high)
-    slope, narrowest = weight / deviation[:, 0], deviation.amin()
+    density, narrowest = weight / deviation[:, 0], deviation.amin()
     found, rows = torch.empty_like(q), torch.arange(len(q), device=q.device)
     for _ in range(MOST_TRIALS):
         scaled = (q - mean) / deviation  # (J, n)
         excess = weight @ standard.cdf(scaled) - level
         low, high = torch.where(excess < 0, q, low), torch.where(excess < 0, high, q)
-        step = q - excess / (slope @ standard.pdf(scaled))
+        step = q - excess / (density @ standard.pdf(scaled))
         newton = (step > low) & (step < high)
         following = torch.where(newton, step, 0.5 * (low + high))
         moved = (following - q).abs()
         pinched = (following <= low) | (following >= high)  # no number lies between
         unsettled = ~pinched & ((moved > tolerance[rows]) | (excess.abs() > slack))
-        # what is found has been tried, or is one of Newton's steps away that is small beside every
-        # component
+        # what is found has been tried, or is a Newton step away that is small for every component
         done = torch.where(
             pinched, high, torch.where(newton & (moved < 0.1 * narrowest), following, q)
         )

@@ -6,13 +6,13 @@ from torch.nn import functional as F
 
 
 class BandedConv2d(nn.Conv2d):
-    """A convolution without bias, steps or gaps that on a GPU is one product of matrices.
+    """A convolution without bias, stride or dilation that on a GPU is one product of matrices.
 
-    The convolution of a population is one in groups, which GPUs' libraries run group by group. Here
+    The convolution of a population is a grouped one, which GPU libraries run group by group. Here
     each row of an output image is k rows of the input image, as one long vector, times a matrix in
     which the kernel is repeated along a band. Most of its entries are 0, yet for images of some ten
-    pixels the product in batches is faster, and much more so with the rounded arithmetic that is
-    made for products.
+    pixels the batched product is faster, and much more so in the low precisions that matrix units
+    are made for.
     """
 
     def __init__(self, n_in: int, n_out: int, size: int, *, padding: int = 0) -> None:
@@ -30,13 +30,8 @@ def banded(x: Tensor, weight: Tensor, padding: int) -> Tensor:
     (n_rows, _, height, width), (n_out, _, size, _) = x.shape, weight.shape
     high, wide = height - size + 1, width - size + 1
     rows = x.unfold(2, size, 1).permute(0, 2, 1, 4, 3).reshape(n_rows * high, -1)  # (N H', C k W)
-    shift = torch.arange(width, device=x.device)[:, None] - torch.arange(
-        wide, device=x.device
-    )  # (W, W')
-    band = (shift == torch.arange(size, device=x.device)[:, None, None]).to(
-        weight.dtype
-    )  # (k, W, W')
-    matrix = torch.einsum("ocyx,xiv->cyiov", weight, band).reshape(
-        -1, n_out * wide
-    )  # (C k W, O W')
+    i, j, k = (torch.arange(n, device=x.device) for n in (width, wide, size))
+    band = (i[:, None] - j == k[:, None, None]).to(weight.dtype)  # (k, W, W')
+    product = torch.einsum("ocyx,xiv->cyiov", weight, band)
+    matrix = product.reshape(-1, n_out * wide)  # (C k W, O W')
     return (rows @ matrix).reshape(n_rows, high, n_out, wide).permute(0, 2, 1, 3)

@@ -1,4 +1,4 @@
-"""Layers that need a decision before a module is a posterior's network: random ones, normalisation, convolutions."""
+"""Layers that need care in a posterior's network: random ones, normalisation, convolutions."""
 
 import copy
 from typing import Any
@@ -18,8 +18,7 @@ def refuse_random_layers(module: nn.Module) -> None:
     if random:
         raise InputError(
             f"{', '.join(random)} draws random numbers, so the likelihood would not be a function "
-            "of the parameters. "
-            'Remove it, or pass random_layers="freeze" to leave it out.'
+            'of the parameters. Remove it, or pass random_layers="freeze" to leave it out.'
         )
 
 
@@ -31,7 +30,7 @@ def _is_random(layer: nn.Module) -> bool:
 
 
 class RowNorm(nn.Module):
-    """Batch normalisation by the statistics of the first rows it is given, of all of them when n_rows is 0.
+    """Batch normalisation by the statistics of the first `n_rows` rows, or of all rows for 0.
 
     Nothing is stored, so the output is a function of parameters and rows alone, and its gradient is
     complete.
@@ -61,7 +60,7 @@ class RowNorm(nn.Module):
 
 
 def with_row_norm(module: nn.Module, n_rows: int) -> nn.Module:
-    """A copy whose batch normalisation layers use the statistics of the first `n_rows` rows, of all for 0."""
+    """A copy in which `RowNorm` replaces batch normalisation."""
     copied = copy.deepcopy(module)
     for name, layer in list(copied.named_modules()):
         if isinstance(layer, _BatchNorm | RowNorm):
@@ -71,25 +70,25 @@ def with_row_norm(module: nn.Module, n_rows: int) -> nn.Module:
 
 
 def with_channels_last(module: nn.Module) -> nn.Module:
-    """A copy for images with channels last, where gradients of convolutions' outputs are stored so too.
+    """A copy for images with channels last, whose convolutions get gradients in the same format.
 
-    Compiled code stores them as it likes, and each would be copied before the convolution's own
+    Compiled code may store them otherwise, and each would be copied before the convolution's own
     gradient.
     """
     copied = copy.deepcopy(module)
     for layer in copied.modules():
         if isinstance(layer, nn.Conv2d):
-            layer.register_forward_hook(_stored_so)
+            layer.register_forward_hook(_with_channels_last)
     return copied
 
 
-def _stored_so(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
+def _with_channels_last(layer: nn.Module, inputs: tuple[Tensor, ...], output: Tensor) -> Tensor:
     stored: Tensor = _ChannelsLast.apply(output)  # type: ignore[no-untyped-call]
     return stored
 
 
 class _ChannelsLast(torch.autograd.Function):
-    """Nothing, but for how the gradient is stored."""
+    """The identity, whose gradient is stored with channels last."""
 
     @staticmethod
     def forward(x: Tensor) -> Tensor:

@@ -1,19 +1,17 @@
-"""Networks as functions of a flat parameter vector: P networks on N inputs in one call.
+"""Fully connected networks, written for populations.
 
-`MLP` is written for populations: all networks share the input, so their first layers are one matrix
-product. Any other `nn.Module` is a `ModuleNetwork`. Both order parameters as
-`nn.Module.named_parameters` does, so an MLP and its module read the same vector.
+All networks share the input, so their first layers are one matrix product. Parameters are ordered
+as `nn.Module.named_parameters` orders them, so an MLP and its module read the same vector.
 """
 
-import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
 
+from pmcnet.bnn.networks.base import VJP, Layout
 from pmcnet.errors import InputError
 
 ACTIVATIONS = {
@@ -25,7 +23,7 @@ ACTIVATIONS = {
 
 
 def _through(activation: str, before: Tensor, after: Tensor, gradient: Tensor) -> Tensor:
-    """The gradient with respect to `before`, from that with respect to `after` = activation(before); overwritten."""
+    """The gradient by `before` from that by `after` = activation(before), which is overwritten."""
     match activation:
         case "tanh":  # 1 - a^2
             return gradient.addcmul_(gradient * after, after, value=-1)
@@ -36,90 +34,6 @@ def _through(activation: str, before: Tensor, after: Tensor, gradient: Tensor) -
         case _:  # silu: s + a (1 - s)
             s = before.sigmoid()
             return gradient.mul_(torch.addcmul(s + after, s, after, value=-1))
-
-
-class Parameter(NamedTuple):
-    """Where one tensor of a network lies in the flat vector, and how many inputs each of its outputs sums."""
-
-    name: str
-    shape: tuple[int, ...]
-    start: int
-    stop: int
-    fan_in: int
-
-    @property
-    def is_bias(self) -> bool:
-        """Whether it is added rather than multiplied."""
-        return len(self.shape) == 1
-
-
-class Layout(tuple[Parameter, ...]):
-    """The parameters of a network in the order of its flat vector."""
-
-    @classmethod
-    def of(cls, shapes: Sequence[tuple[str, tuple[int, ...]]]) -> "Layout":
-        """The layout of named shapes; fan-in is the product of all but the first axis, 1 for vectors."""
-        parameters, start = [], 0
-        for name, shape in shapes:
-            stop = start + math.prod(shape)
-            parameters.append(
-                Parameter(name, tuple(shape), start, stop, max(1, math.prod(shape[1:])))
-            )
-            start = stop
-        return cls(parameters)
-
-    @property
-    def dim(self) -> int:
-        """Length of the flat vector."""
-        return self[-1].stop if self else 0
-
-    def unflatten(self, theta: Tensor) -> dict[str, Tensor]:
-        """Flat vectors (..., D) -> named tensors (..., *shape), as views."""
-        leading = theta.shape[:-1]
-        return {p.name: theta[..., p.start : p.stop].reshape(*leading, *p.shape) for p in self}
-
-    def flatten(self, tensors: dict[str, Tensor]) -> Tensor:
-        """Named tensors -> flat vector (D,)."""
-        return torch.cat([tensors[p.name].detach().reshape(-1) for p in self])
-
-
-Pull = Callable[[Tensor], Tensor]
-"""From a gradient with respect to outputs (P, N, C) to one with respect to parameters (P, D)."""
-
-
-class Network(Protocol):
-    """P networks given as flat vectors, evaluated on N shared inputs."""
-
-    @property
-    def layout(self) -> Layout:
-        """What lies where in the flat vector."""
-        ...
-
-    @property
-    def numbers_per_input(self) -> int:
-        """Intermediate numbers of one network on one input; with the dtype it gives memory."""
-        ...
-
-    @property
-    def n_together(self) -> int | None:
-        """How many networks are best evaluated in one call; None for as many as memory allows."""
-        ...
-
-    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
-        """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D)."""
-        ...
-
-    def for_training(self) -> Self:
-        """The network with the same parameters as it is trained on mini-batches."""
-        ...
-
-    def in_full_precision(self) -> Self:
-        """The same function without rounding of products, for comparisons of values that are nearly equal."""
-        ...
-
-    def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
-        """Parameters (P, D) and inputs (N, ...) -> outputs (P, N, C)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -177,14 +91,14 @@ class MLP:
         """The same."""
         return self
 
-    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
-        """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D).
+    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, VJP]:
+        """Outputs (P, N, C), and their vector-Jacobian product, which gives gradients by theta.
 
         Written out, since recording and replaying the same products takes longer than making them.
         """
         before, after = self._layers(theta, x)
 
-        def pull(gradient: Tensor) -> Tensor:
+        def vjp(gradient: Tensor) -> Tensor:
             result = torch.empty_like(theta)
             g = gradient.mT  # (P, C, N)
             layers = list(zip(self.layout[::2], self.layout[1::2], strict=True))
@@ -203,10 +117,10 @@ class MLP:
             result[:, bias.start : bias.stop] = g.sum(-1)
             return result
 
-        return before[-1].mT, pull
+        return before[-1].mT, vjp
 
     def _layers(self, theta: Tensor, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
-        """Every layer before and, but for the last, after its activation: (P, H, N), a network's block contiguous."""
+        """Every layer before its activation, and all but the last after it: each (P, H, N)."""
         if x.ndim != 2 or x.shape[1] != self.sizes[0]:
             raise InputError(f"x must be (n_rows, {self.sizes[0]}); got {tuple(x.shape)}.")
         parameters = list(self.layout.unflatten(theta).values())

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.nn.modules.conv import _ConvNd
 
+from pmcnet.bnn.networks.base import VJP, Layout
 from pmcnet.bnn.networks.compilation import Compiled
 from pmcnet.bnn.networks.layers import (
     n_numbers,
@@ -15,8 +16,7 @@ from pmcnet.bnn.networks.layers import (
     with_channels_last,
     with_row_norm,
 )
-from pmcnet.bnn.networks.mlp import Layout, Pull
-from pmcnet.bnn.networks.precision import PRECISIONS, Precision, arithmetic
+from pmcnet.bnn.networks.precision import PRECISIONS, Precision, in_precision
 from pmcnet.errors import InputError
 
 BatchNorm = Literal["stored", "batch", "reference"]
@@ -51,7 +51,7 @@ class ModuleNetwork:
             them.
         compiled: compile for shapes that come again, where there is a compiler, and search for fast
             convolutions.
-        precision: "float32", "tf32" or "bf16": see `arithmetic`.
+        precision: "float32", "tf32" or "bf16": see `in_precision`.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class ModuleNetwork:
 
     @property
     def numbers_per_input(self) -> int:
-        """As given or counted, or four per parameter, which is far too many for convolutions to be exceeded."""
+        """As given or counted, else four per parameter: more than any convolution needs."""
         return self._numbers_per_input
 
     @property
     def precision(self) -> Precision:
-        """The arithmetic of products."""
+        """The precision of products."""
         return self._precision
 
     def initial(self) -> Tensor:
@@ -122,7 +122,7 @@ class ModuleNetwork:
         return self._layout.flatten(dict(self.module.named_parameters()))
 
     def for_training(self) -> Self:
-        """The same, but for normalisation by reference rows: in training the batch's own take their place."""
+        """The same, except that a batch's own statistics replace those of reference rows."""
         if self._batch_norm != "reference":
             return self
         if self._trained is None:
@@ -163,33 +163,31 @@ class ModuleNetwork:
         if outputs.ndim != 3:
             raise InputError(
                 f"the module must map (n_rows, ...) to (n_rows, n_outputs); for {len(x)} rows it "
-                "gave "
-                f"{tuple(outputs.shape[1:])}."
+                f"gave {tuple(outputs.shape[1:])}."
             )
         return outputs
 
-    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, Pull]:
-        """Outputs (P, N, C), and the map from a gradient with respect to them to one with respect to theta (P, D)."""
+    def differentiable(self, theta: Tensor, x: Tensor) -> tuple[Tensor, VJP]:
+        """Outputs (P, N, C), and their vector-Jacobian product, which gives gradients by theta."""
         if len(theta) > (self.n_together or len(theta)):
-            outputs, pulls = zip(
+            outputs, vjps = zip(
                 *(self.differentiable(piece, x) for piece in self._pieces(theta)), strict=True
             )
             return torch.cat(outputs), lambda g: torch.cat(
-                [p(part[None]) for p, part in zip(pulls, g, strict=True)]
+                [p(part[None]) for p, part in zip(vjps, g, strict=True)]
             )
         theta = theta.detach().requires_grad_()
         with torch.enable_grad():
             output = self._outputs(theta, x)
 
-        def pull(gradient: Tensor) -> Tensor:
-            precision: Precision = (
-                "float32" if self._precision == "float32" else "tf32"
-            )  # as recorded, if bf16
-            with arithmetic(precision, x.device, search=self.compiled is not None):
+        def vjp(gradient: Tensor) -> Tensor:
+            # products that were recorded in bf16 stay so
+            precision: Precision = "float32" if self._precision == "float32" else "tf32"
+            with in_precision(precision, x.device, search=self.compiled is not None):
                 (found,) = torch.autograd.grad(output, theta, gradient.to(output.dtype))
             return found.clone() if self._overwritten else found
 
-        return output.detach(), pull
+        return output.detach(), vjp
 
     def _pieces(self, theta: Tensor) -> tuple[Tensor, ...]:
         return torch.split(theta, self.n_together or max(1, len(theta)))
@@ -203,7 +201,7 @@ class ModuleNetwork:
         rows = x if self._reference is None else torch.cat([self._reference.to(x), x])
         if self.n_together == 1 and x.ndim == 4:
             rows = rows.contiguous(memory_format=torch.channels_last)
-        with arithmetic(self._precision, x.device, search=self.compiled is not None):
+        with in_precision(self._precision, x.device, search=self.compiled is not None):
             outputs = (self.compiled or self._run)(theta, rows)
         n_reference = len(rows) - len(x)
         if self._overwritten:
@@ -212,9 +210,7 @@ class ModuleNetwork:
 
     def _mapped(self, theta: Tensor, x: Tensor) -> Tensor:
         parameters = self._parts(theta)
-        if (
-            self._convolves and x.device.type == "cpu"
-        ):  # convolutions in groups are half as fast there
+        if self._convolves and x.device.type == "cpu":  # grouped convolutions are slow there
             each = (
                 {name: tensor[i] for name, tensor in parameters.items()} for i in range(len(theta))
             )
@@ -228,7 +224,8 @@ class ModuleNetwork:
         ]
 
     def _parts(self, theta: Tensor) -> dict[str, Tensor]:
-        tensors = _Parts.apply(theta, tuple(p.shape for p in self._layout))  # type: ignore[no-untyped-call]
+        shapes = tuple(p.shape for p in self._layout)
+        tensors = _Parts.apply(theta, shapes)  # type: ignore[no-untyped-call]
         return dict(zip((p.name for p in self._layout), tensors, strict=True))
 
     def _called(self, parameters: dict[str, Tensor], x: Tensor) -> Tensor:

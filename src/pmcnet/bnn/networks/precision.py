@@ -1,4 +1,4 @@
-"""The arithmetic of matrix products and convolutions on a GPU: full float32, tf32 or bfloat16."""
+"""The precision of matrix products and convolutions: full float32, tf32 or bfloat16."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16")
 
 
 @contextmanager
-def arithmetic(
+def in_precision(
     precision: Precision, device: torch.device, *, search: bool = False
 ) -> Iterator[None]:
     """Products in this precision while the block runs; what was set before is set again after it.
@@ -21,7 +21,7 @@ def arithmetic(
     either.
 
     Args:
-        precision: the arithmetic.
+        precision: of products.
         device: where the products are made.
         search: try the ways in which convolutions of a new shape can be made on a GPU and keep the
             fastest. Another process may keep another one, whose last bits differ.

@@ -8,13 +8,13 @@ _CHANNELS = 64  # from so many on a convolution is fast as it is
 
 
 class WideConv2d(nn.Conv2d):
-    """A 3 x 3 convolution with padding and steps of 1 that in bfloat16 on a GPU takes neighbouring pixels as one.
+    """A 3 x 3 convolution that in bfloat16 on a GPU takes neighbouring pixels as one.
 
-    Where channels lie last in memory, q neighbours in a row of an image, each with C channels, are
-    one pixel with q C channels, and nothing has to be moved. The kernel then is one of q times as
-    many channels that sees three such pixels, in which the 3 x 3 kernel is repeated and all else is
-    0: q times the products, by a kernel of the library that is more than q times as fast where C is
-    16 or 32.
+    Padding and stride are 1. Where channels lie last in memory, q neighbours in a row of an image,
+    each with C channels, are one pixel with q C channels, and nothing has to be moved. The kernel
+    then has q times as many channels and sees three such pixels; the 3 x 3 kernel is repeated in
+    it and all else is 0. That is q times the products, by a kernel of the library that is more
+    than q times as fast where C is 16 or 32.
     """
 
     def __init__(self, n_in: int, n_out: int, *, bias: bool = True) -> None:
@@ -49,15 +49,13 @@ def joined(width: int, n_channels: int) -> int:
 
 
 def wide(x: Tensor, weight: Tensor, n_joined: int) -> Tensor:
-    """The convolution of images (N, C, H, W) with a kernel (O, C, 3, 3), `n_joined` pixels of a row as one."""
+    """Images (N, C, H, W) convolved with a kernel (O, C, 3, 3), `n_joined` pixels taken as one."""
     (n_rows, n_in, height, width), n_out, q = x.shape, len(weight), n_joined
     block, source, sink = (torch.arange(n, device=x.device) for n in (3, q, q))
-    column = (
-        q * (block[:, None] - 1) + source + 1
-    )  # (3, q), where a pixel of three blocks is, seen from the middle one
-    chosen = (
-        column[:, None, :] - sink[:, None] == block[:, None, None, None]
-    )  # (3, 3, q, q): of 3 x 3, block, to, from
+    # (3, q), where a pixel of three blocks is, seen from the middle one
+    column = q * (block[:, None] - 1) + source + 1
+    # (3, 3, q, q): column of the kernel, block, to, from
+    chosen = column[:, None, :] - sink[:, None] == block[:, None, None, None]
     repeated = (weight[..., None, None, None] * chosen.to(weight.dtype)).sum(
         3
     )  # (O, C, 3, 3, q, q)

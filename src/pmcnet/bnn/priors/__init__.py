@@ -1,1 +1,1 @@
-"""Priors of the parameter vector."""
+"""Priors on the flat parameter vector."""

@@ -20,7 +20,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from pmcnet.bnn.networks.mlp import Layout, Parameter
+from pmcnet.bnn.networks.base import Layout, Parameter
 from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, newest
 
 _ALL_AT_FIRST, _EVERY = 64, 2  # batches that directions are learned from

@@ -1,43 +1,11 @@
-"""The paper's deep networks, LeNet-5 and ResNet-20, and ResNet-20 as posterior studies use it."""
+"""ResNet-20 as in the paper, and with filter response normalisation as posterior studies use it."""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pmcnet.bnn.kernels.frn import normalised
-from pmcnet.bnn.networks.banded_conv import BandedConv2d
 from pmcnet.bnn.networks.wide_conv import WideConv2d, products
-
-
-class Bias(nn.Module):
-    """A number per channel, added."""
-
-    def __init__(self, n_channels: int) -> None:
-        super().__init__()
-        self.bias = nn.Parameter(torch.zeros(n_channels))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(N, C, H, W) -> (N, C, H, W)."""
-        return x + self.bias[:, None, None].to(x.dtype)
-
-
-class LeNet5(nn.Sequential):
-    """Two convolutions with max-pooling, then 120, 84 and `n_classes` units; 61706 parameters for 28 x 28 images.
-
-    Pooling comes before biases and rectifiers: the same function, with a quarter of the numbers to
-    add to.
-    """
-
-    def __init__(self, *, image_size: int = 28, n_channels: int = 1, n_classes: int = 10) -> None:
-        side = (image_size // 2 - 4) // 2
-        super().__init__(
-            nn.Conv2d(n_channels, 6, 5, padding=2, bias=False), nn.MaxPool2d(2), Bias(6), nn.ReLU(),
-            BandedConv2d(6, 16, 5), nn.MaxPool2d(2), Bias(16), nn.ReLU(), nn.Flatten(),
-            nn.Linear(16 * side * side, 120), nn.ReLU(),
-            nn.Linear(120, 84), nn.ReLU(),
-            nn.Linear(84, n_classes),
-        )  # fmt: skip
-
 
 _WIDTHS = ((16, 16), (16, 16), (16, 16), (16, 32), (32, 32), (32, 32), (32, 64), (64, 64), (64, 64))
 
@@ -72,7 +40,7 @@ class Block(nn.Module):
 
 
 class ResNet20(nn.Sequential):
-    """Three stages of three blocks with 16, 32 and 64 channels; 269722 parameters for 10 classes."""
+    """Three stages of three blocks, of 16, 32 and 64 channels; 269722 parameters for 10 classes."""
 
     def __init__(self, *, n_channels: int = 3, n_classes: int = 10) -> None:
         blocks = [Block(a, b, stride=1 if a == b else 2) for a, b in _WIDTHS]
@@ -83,9 +51,10 @@ class ResNet20(nn.Sequential):
 
 
 class FilterResponseNorm(nn.Module):
-    """max(gamma x / sqrt(mean x^2 + 1e-6) + beta, tau) per channel, the mean over an image's pixels.
+    """max(gamma x / sqrt(mean x^2 + 1e-6) + beta, tau) for each channel of an image.
 
-    Singh and Krishnan (2020). No row knows of another, so the likelihood is a product over rows.
+    The mean is over pixels (Singh and Krishnan, 2020). No row depends on another, so the likelihood
+    is a product over rows.
     """
 
     def __init__(self, n_channels: int) -> None:
@@ -98,27 +67,26 @@ class FilterResponseNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, C, H, W) -> (N, C, H, W)."""
-        # one per image: their gradients are then summed over its pixels where those are at hand,
-        # and over images after
+        # one per image, so that gradients are summed over pixels first and over images after
         each = (
             p[:, None, None].expand(len(x), -1, 1, 1)
             for p in (self.weight, self.bias, self.threshold)
         )
         weight, bias, threshold = each
-        wide = x.to(weight.dtype)  # rounded before and after, where convolutions are
+        wide = x.to(weight.dtype)  # in full precision, also between convolutions in bfloat16
         power = wide.square().mean((-2, -1), keepdim=True)
         return torch.maximum(weight * (wide * (power + 1e-6).rsqrt()) + bias, threshold).to(x.dtype)
 
 
 class Normed(nn.Sequential):
-    """A convolution with filter response normalisation, the sum with what a shortcut brings, and swish.
+    """A convolution, filter response normalisation, the sum with a shortcut, and swish.
 
     Args:
-        n_in: channels of the images.
-        n_out: of what comes out.
+        n_in: channels of the input.
+        n_out: channels of the output.
         size: of the filters.
-        stride: pixels from one to the next.
-        swish: whether it comes last.
+        stride: of the convolution.
+        swish: whether the activation comes last.
         fused: whether all but the convolution is one operation; see `frn`.
     """
 
@@ -127,9 +95,8 @@ class Normed(nn.Sequential):
     ) -> None:
         super().__init__(_convolution(n_in, n_out, size, stride), FilterResponseNorm(n_out))
         self.swish, self.fused = swish, fused
-        self.n_stored = (
-            2 if fused else 0
-        )  # of the convolution and of the rest, which are not called; see `n_numbers`
+        # outputs of the convolution and of the rest, which are not called; see `n_numbers`
+        self.n_stored = 2 if fused else 0
 
     def forward(self, x: Tensor, shortcut: Tensor | None = None) -> Tensor:
         """(N, n_in, H, W) -> (N, n_out, H / stride, W / stride)."""
@@ -146,7 +113,7 @@ class Normed(nn.Sequential):
 
 
 class FRNBlock(nn.Module):
-    """Two 3 x 3 convolutions with filter response normalisation and swish; a 1 x 1 one where the image is halved."""
+    """Two 3 x 3 convolutions with normalisation and swish; a 1 x 1 shortcut halves the image."""
 
     def __init__(self, n_in: int, n_out: int, stride: int, *, fused: bool = False) -> None:
         super().__init__()
@@ -166,15 +133,16 @@ class FRNBlock(nn.Module):
 
 
 class ResNet20FRN(nn.Sequential):
-    """ResNet-20 with filter response normalisation and swish, as Izmailov et al. (2021) sample it: no batch statistics.
+    """ResNet-20 with filter response normalisation and swish, as Izmailov et al. (2021) sample it.
 
-    Convolutions have biases, and shortcuts that halve the image are 1 x 1 convolutions.
+    It has no batch statistics. Convolutions have biases, and shortcuts that halve the image are
+    1 x 1 convolutions.
 
     Args:
         n_channels: of the images.
         n_classes: outputs.
         fused: whether all between two convolutions is one operation (`frn`): fewer passes over
-            memory on a GPU, for networks that are not mapped over by `vmap`.
+            memory on a GPU, for networks that `vmap` does not map over.
     """
 
     def __init__(self, *, n_channels: int = 3, n_classes: int = 10, fused: bool = False) -> None:
