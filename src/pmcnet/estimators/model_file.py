@@ -145,7 +145,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "encoder": plain(model.encoder_.state()),
         "fitted": {name: plain(getattr(model, name)) for name in _FITTED},
         "feature_names": None if names is None else [str(name) for name in names],
-        "verdict": list(model.verdict_),
+        "verdict": plain(list(model.verdict_)),
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
         "ess": plain(model.posterior_.ess),

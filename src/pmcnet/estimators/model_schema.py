@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pmcnet.ais.annealed.result import SEVERITY
+from pmcnet.ais.verdict import STATUSES
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import from_plain, stored_forms
 from pmcnet.estimators.columns import MAX_COLUMNS, MAX_LEVELS
@@ -90,7 +90,10 @@ _COMMON: dict[str, Form] = {
     "encoder": _ENCODER,
     "fitted": _FITTED,
     "feature_names": either(nothing, listing(text(), 1)),
-    "verdict": row(text(*SEVERITY), text()),
+    "verdict": either(
+        row(text(*STATUSES), text()),
+        row(text(*STATUSES), text(), mapping(either(nothing, number()))),
+    ),
     "population": flag,
     "log_evidence_error": either(nothing, number(0)),
     "ess": number(0),
