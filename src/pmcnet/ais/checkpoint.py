@@ -25,7 +25,7 @@ from pmcnet.ais.scale import Diagonal, Full
 from pmcnet.ais.state_checks import check_state
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.tensors import parse_tensors
 
 State = AnnealedState | PMCState | ChainState
@@ -91,7 +91,7 @@ def load_state(path: str | Path, device: torch.device | None = None) -> State:
         return moved
     except _GARBLED as error:
         raise InputError(
-            f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+            f"{path} cannot be read as a checkpoint ({one_line(error)}). Start the run again."
         ) from error
 
 

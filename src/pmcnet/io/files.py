@@ -65,7 +65,7 @@ def leads_inside(path: str | Path, folder: str | Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def told(error: BaseException, n_characters: int = 300) -> str:
+def one_line(error: BaseException, n_characters: int = 300) -> str:
     """What an error says, as part of a sentence: one line of printable characters without a full stop."""
     words = " ".join(str(error).split()).removesuffix(".") or type(error).__name__
     shown = words if words.isprintable() else repr(words)[1:-1]

@@ -15,7 +15,7 @@ from pmcnet.data.datasets.pixels import Classes, Parts, Pixels
 from pmcnet.data.readers.checksums import Published, check_shape, pieces
 from pmcnet.data.readers.npy import BYTES, Wanted, read_npz
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 
 _N_TRAIN, _N_TEST = 73_257, 26_032
 _GREY = (299, 587, 114)  # thousandths of red, green and blue: ITU-R 601
@@ -108,7 +108,7 @@ def _parsed(parse: Callable[..., Any], path: Path, **options: Any) -> Any:
         raise
     except Exception as error:  # the parser fails on damaged files in many ways
         raise InputError(
-            f"{path} cannot be read as a MATLAB file of version 5 ({told(error)}). Replace it by "
+            f"{path} cannot be read as a MATLAB file of version 5 ({one_line(error)}). Replace it by "
             "the official file."
         ) from error
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 
 _BLOCK = 1 << 20
 
@@ -100,7 +100,7 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
     except _DAMAGE as error:
         raise InputError(
-            f"{path} is damaged or of another kind: {told(error)}. Replace it by the official file."
+            f"{path} is damaged or of another kind: {one_line(error)}. Replace it by the official file."
         ) from error
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pmcnet.data.readers.cells import Kind, check_asked, converted
 from pmcnet.data.readers.paths import Place, check_names, check_some_rows
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
@@ -73,7 +73,7 @@ def _opened(path: Path) -> Iterator[Any]:
         ValueError,
     ) as error:
         raise InputError(
-            f"{path} is not whole as a Parquet file ({told(error, 200)}). Copy or write it again."
+            f"{path} is not whole as a Parquet file ({one_line(error, 200)}). Copy or write it again."
         ) from error
 
 
