@@ -1,4 +1,4 @@
-"""Files of others: what is no plain file is refused at once, JSON is read as the standard has it."""
+"""Files of others: what is no plain file is refused at once, JSON is read as in the standard."""
 
 import json
 import math

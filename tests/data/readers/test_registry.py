@@ -1,4 +1,4 @@
-"""A file format is one reader and one line of the registry; everything that lists formats asks it."""
+"""A file format is one reader and one line of the registry, which every list of formats uses."""
 
 import re
 from pathlib import Path
