@@ -2,11 +2,13 @@
 
 import hashlib
 import json
+from dataclasses import replace
 
 from cli.commands import done, refused
 from pmcnet import data
-from pmcnet.data.datasets import downloads
+from pmcnet.data.datasets import catalogue
 from pmcnet.data.datasets.downloads import Download
+from pmcnet.data.datasets.uci import NAVAL
 from pmcnet.data.readers.checksums import Published
 
 
@@ -38,7 +40,7 @@ def test_datasets_are_fetched_when_asked(tmp_path, monkeypatch):
     item = Download(
         "naval/naval.zip", source.as_uri(), Published("naval", hashlib.md5(b"zip").hexdigest())
     )
-    monkeypatch.setattr(downloads, "DOWNLOADS", {"naval": (item,)})
+    monkeypatch.setattr(catalogue, "TABLES", (replace(NAVAL, downloads=(item,)),))
     monkeypatch.setenv("PMCNET_DATA", str(tmp_path / "folder"))
     result = done("datasets", "--fetch", "naval")
     assert result.stdout.strip() == str(tmp_path / "folder" / "naval" / "naval.zip")

@@ -25,8 +25,8 @@ def answers(tmp_path_factory):
     for size in SIZES:
         place = tmp_path_factory.mktemp("ranks") / f"{size}.safetensors"
         processes = launched(size, [Path(worker.__file__), place])
-        told = [process.communicate(timeout=300)[1] for process in processes]
-        assert [process.returncode for process in processes] == [0] * size, told
+        errors = [process.communicate(timeout=300)[1] for process in processes]
+        assert [process.returncode for process in processes] == [0] * size, errors
         cases = {}
         for name, tensor in load_file(place).items():
             case, _, part = name.partition("/")

@@ -1,4 +1,4 @@
-"""`torchrun -m pmcnet fit`: one voice, the same answer after a process was killed, and between two hosts."""
+"""`torchrun -m pmcnet fit`: one voice, the same answer after a kill and between two hosts."""
 
 import os
 import shutil
@@ -97,10 +97,10 @@ def test_a_killed_process_is_restarted_and_the_answer_is_the_same(alone, tmp_pat
             os.kill(pid, signal.SIGKILL)
             killed = True
         time.sleep(0.01)
-    told = job.communicate(timeout=200)
+    output = job.communicate(timeout=200)
     assert killed
-    assert job.returncode == 0, told
-    assert "lost touch with the others" in told[1]
+    assert job.returncode == 0, output
+    assert "lost touch with the others" in output[1]
     assert same(tmp_path / "run", alone)
     assert len(history.read_text().splitlines()) == 25
 
@@ -189,8 +189,8 @@ def test_two_hosts_give_the_answer_of_one_process(alone, hosts, tmp_path):
                 text=True,
             )
         )
-    told = [job.communicate(timeout=240) for job in jobs]
-    assert [job.returncode for job in jobs] == [0, 0], told
+    output = [job.communicate(timeout=240) for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0], output
     assert same(tmp_path / NAMES[0] / "run", alone)
     assert not (tmp_path / NAMES[1] / "run").exists()  # the second host writes nothing
-    assert told[1][0] == ""
+    assert output[1][0] == ""

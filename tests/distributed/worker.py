@@ -1,4 +1,4 @@
-"""One process of a shared run on small problems: python worker.py OUT, with RANK, WORLD_SIZE and MASTER_* set.
+"""One process of a shared run: python worker.py OUT, with RANK, WORLD_SIZE and MASTER_* set.
 
 The first process writes what was found to OUT, by the name of each case.
 """

@@ -84,7 +84,7 @@ def test_state_round_trip():
         (pd.DataFrame({"a": [np.nan, np.nan], "b": [1, 2]}), "no values at all"),
         (
             pd.DataFrame({"a": ["1", "2", "3", "four"]}),
-            "holds numbers but also texts such as 'four'",
+            "holds numbers but also strings such as 'four'",
         ),
         (pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2020-01-02"])}), "holds dates"),
         (pd.DataFrame({"a": pd.date_range("2020-01-01", periods=2, tz="UTC")}), "holds dates"),
@@ -92,7 +92,7 @@ def test_state_round_trip():
         (pd.DataFrame({"a": ["2020-01-01", None, "2020-01-02"]}), "holds dates"),
         (pl.DataFrame({"a": [date(2020, 1, 1), date(2020, 1, 2)]}), "holds dates"),
         (pd.DataFrame({"a": [1j, 2j]}), "complex numbers"),
-        (pd.DataFrame({"a": [f"id{i}" for i in range(300)]}), "300 different texts"),
+        (pd.DataFrame({"a": [f"id{i}" for i in range(300)]}), "300 different levels"),
         (pd.DataFrame(np.ones((2, 2)), columns=["a", "a"]), "must differ"),
         (np.ones((2, MAX_COLUMNS + 1)), "at most 5000 columns"),
     ],
@@ -161,7 +161,7 @@ def test_value_too_large_for_the_network_is_refused():
 def test_numbers_written_as_texts_are_refused():
     with pytest.raises(
         InputError,
-        match=r"column 'a' holds numbers written as texts, such as '1'. Turn it into numbers",
+        match=r"column 'a' holds numbers written as strings, such as '1'. Turn it into numbers",
     ):
         Columns.of(pd.DataFrame({"a": ["1", "2", "3.5"]}))
 

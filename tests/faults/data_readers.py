@@ -40,10 +40,10 @@ class ParquetTables:
 
     def damaged(self, folder: Path, draw: Random) -> Path:
         content = draw.choice(self.seeds)
-        if draw.random() < 0.5:  # of the description at the end
+        if draw.random() < 0.5:  # only the footer, which describes the columns
             begin = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
-            told = mutated_bytes(content[begin:-8], draw)
-            content = content[:begin] + told + len(told).to_bytes(4, "little") + content[-4:]
+            footer = mutated_bytes(content[begin:-8], draw)
+            content = content[:begin] + footer + len(footer).to_bytes(4, "little") + content[-4:]
         else:
             content = mutated_bytes(content, draw)
         path = folder / "rows.parquet"
@@ -66,7 +66,7 @@ def _parquet(frame: pd.DataFrame, **options: object) -> bytes:
 
 
 class DataFolders:
-    """Images and tables that are not shipped; their sums are not verified, or nothing damaged would be read."""
+    """Images and tables of a data folder, their sums not verified: else no damage would be read."""
 
     def __init__(self) -> None:
         arrays = mnist_arrays()

@@ -1,4 +1,4 @@
-"""Files of others: what is no plain file is refused at once, JSON is read as the standard has it."""
+"""Files of others: what is no plain file is refused at once, JSON is read as in the standard."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pmcnet.io import files
-from pmcnet.io.files import leads_inside, parse_json, read_file, told
+from pmcnet.io.files import leads_inside, one_line, parse_json, read_file
 
 PLAIN = st.recursive(
     st.none()
@@ -139,9 +139,9 @@ def test_memory_of_the_machine_is_known():
 
 
 def test_error_is_told_in_one_printable_line():
-    assert told(ValueError("a\nb\x1b[2J.")) == "a b\\x1b[2J"
-    assert told(ValueError("x" * 1000)) == "x" * 297 + "..."
-    assert told(MemoryError()) == "MemoryError"
+    assert one_line(ValueError("a\nb\x1b[2J.")) == "a b\\x1b[2J"
+    assert one_line(ValueError("x" * 1000)) == "x" * 297 + "..."
+    assert one_line(MemoryError()) == "MemoryError"
 
 
 def test_numbers_stay_as_they_were():

@@ -1,4 +1,4 @@
-"""Tensor files: what the safetensors library writes comes back, and nothing else is taken for it."""
+"""Tensor files: what the safetensors library writes comes back, and all else is refused."""
 
 import json
 import tracemalloc
@@ -37,7 +37,7 @@ def test_every_type_comes_back(dtype):
 
 
 def test_tensors_lie_in_memory_as_others_do():
-    """Where they did not, a run that went on from a checkpoint had other last bits on some processors."""
+    """Else a run continued from a checkpoint has other last bits on some processors."""
     content = bytearray(
         save(
             {"a": torch.ones(3, dtype=torch.uint8), "b": torch.ones(5), "c": torch.ones(7).double()}
@@ -72,7 +72,7 @@ def test_tensors_that_lie_askew_are_read():
         (bytearray((1 << 25).to_bytes(8, "little") + bytes(1 << 25)), "16777216 are possible"),
         (file_of(b"[" * 100_000), "nested too deeply"),
         (file_of([]), "no table"),
-        (file_of({"__metadata__": {"a": 1}}), "no texts"),
+        (file_of({"__metadata__": {"a": 1}}), "no strings"),
         (file_of({"a": 3}), "must have dtype, shape and data_offsets"),
         (file_of({"a": entry() | {"extra": 1}}, 8), "must have dtype, shape and data_offsets"),
         (file_of({"a": entry("F99")}, 8), "has the type 'F99'; known are F64"),

@@ -19,7 +19,7 @@ PLAIN = [metrics.accuracy, metrics.macro_f1, metrics.nll, metrics.brier, metrics
 
 
 def random_case(lead=(), n_rows=60, n_classes=3, seed=0, dtype=torch.float64, ties=False):
-    """Probabilities with some skill; with ties they are small fractions, so that columns and rows coincide."""
+    """Probabilities with some skill; with ties they are small fractions, which coincide."""
     generator = torch.Generator().manual_seed(seed)
     label = torch.randint(n_classes, (n_rows,), generator=generator)
     logits = torch.randn(*lead, n_rows, n_classes, generator=generator, dtype=torch.float64)

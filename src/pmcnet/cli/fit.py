@@ -66,7 +66,23 @@ def model_options(command: Any) -> Any:
     return command
 
 
-@click.command()
+class _Fit(click.Command):
+    """The command; its help takes the file formats from their registry."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The docstring of `fit`, then what DATA may be."""
+        from pmcnet.data.readers.registry import format_names
+
+        super().format_help_text(ctx, formatter)
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(
+                f"DATA is a {format_names()} file, or the name of a built-in dataset (pmcnet "
+                "datasets)."
+            )
+
+
+@click.command(cls=_Fit)
 @click.argument("data", required=False)
 @click.option("--method", help=f"{_NAMES}. Default: auto.")
 @click.option(
@@ -97,9 +113,8 @@ def fit(
 ) -> None:
     """Fit a Bayesian neural network to DATA and write a run folder.
 
-    DATA is a CSV, TSV or Parquet file, or the name of a built-in dataset (pmcnet datasets). The
-    folder holds the model, metrics and predictions of held-out rows, the history, a report to open
-    in a browser, and config.toml, with which `pmcnet fit --config` repeats the run exactly.
+    The folder holds the model, metrics and predictions of held-out rows, the history, a report to
+    open in a browser, and config.toml, with which `pmcnet fit --config` repeats the run exactly.
     """
     from pmcnet.distributed import joined
     from pmcnet.estimators.plan import resolve_device

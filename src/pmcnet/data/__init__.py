@@ -1,26 +1,31 @@
 """Named datasets, their splits and their scale; tables from files; images from the data folder.
 
-table = data.load("glass")                                 # raw rows (214, 9), class indices (214,)
-split = data.standardise(data.split(table, seed=0))        # 6:2:2, in units of the training rows
-split = data.standardise(data.paper_split("glass"))        # the paper's own rows toy =
-data.control(400, seed=0)                            # rows from a known network, and that network
-frame = data.read_frame("rows.csv")                        # a table of your own; data.frame_chunks
-if it is large images = data.load_images("mnist")                         # bytes (60000, 1, 28,
-28), after data.fetch("mnist")
+table = data.load("glass")                           # raw rows (214, 9), class indices (214,)
+split = data.standardise(data.split(table, seed=0))  # 6:2:2, in units of the training rows
+split = data.standardise(data.paper_split("glass"))  # the paper's own rows
+toy = data.control(400, seed=0)                      # rows of a known network, and that network
+frame = data.read_frame("rows.csv")                  # your own table; large: data.frame_chunks
+images = data.load_images("mnist")                   # bytes (60000, 1, 28, 28), once fetched
 """
 
-from pmcnet.data.datasets.catalogue import load, names
+from pmcnet.data.datasets.base import Entry
+from pmcnet.data.datasets.catalogue import catalogue, fetch, image_names, load, load_images, names
 from pmcnet.data.datasets.control import ControlData, control
-from pmcnet.data.datasets.downloads import fetch
 from pmcnet.data.datasets.folder import data_folder
-from pmcnet.data.datasets.frames_by_name import Entry, built_in_target, catalogue
-from pmcnet.data.datasets.images import Images, ImageSplit, image_names, image_split, load_images
+from pmcnet.data.datasets.images import Images, ImageSplit
 from pmcnet.data.datasets.svhn import crops as svhn_crops
 from pmcnet.data.fingerprint import fingerprint
+from pmcnet.data.frames import built_in_target, frame_chunks, read_frame
 from pmcnet.data.readers.cells import Kind, column_kinds
-from pmcnet.data.readers.frames import frame_chunks, read_frame
 from pmcnet.data.scaling import Scaler, standardise, standardise_each
-from pmcnet.data.splits import PAPER_SPLITS, SplitSettings, default_sizes, paper_split, split
+from pmcnet.data.splits import (
+    PAPER_SPLITS,
+    SplitSettings,
+    default_sizes,
+    image_split,
+    paper_split,
+    split,
+)
 from pmcnet.data.table import Features, Labels, Split, Table, Task
 
 __all__ = [

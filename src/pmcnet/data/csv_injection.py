@@ -1,6 +1,6 @@
-"""Texts that a spreadsheet would take for a formula, and run, when it opens a CSV file.
+"""Strings that a spreadsheet would take for a formula, and run, when it opens a CSV file.
 
-A text of two or more characters that begins with = + - @, a tab or a line end and is no number is
+A string of two or more characters that begins with = + - @, a tab or a line end and is no number is
 written with a quote ' before it, which spreadsheets do not run. Reading takes that quote away, so
 that what was written comes back.
 """
@@ -21,51 +21,48 @@ _NEEDS_QUOTES = re.compile(r'[,"\r\n]')
 
 
 def guarded(cell: str) -> str:
-    """A text as it may be written."""
-    return (
-        QUOTE + cell if cell.startswith(_SIGNS) and len(cell) > 1 and number(cell) is None else cell
-    )
+    """A string as it may be written."""
+    suspect = cell.startswith(_SIGNS) and len(cell) > 1 and number(cell) is None
+    return QUOTE + cell if suspect else cell
 
 
 def unguarded(cell: str) -> str:
-    """The text that was written as this cell."""
+    """The string that was written as this cell."""
     return cell[1:] if cell.startswith(QUOTE) and guarded(cell[1:]) == cell else cell
 
 
 def guarded_column(values: NDArray[Any]) -> NDArray[Any]:
-    """A column as it may be written; what is no text stays as it is."""
+    """A column as it may be written; what is no string stays as it is."""
     if values.dtype.kind not in "OUT":
         return values
-    texts = _texts(values)
-    lines = "\n".join(texts)  # a look at all of them at once is far faster than at each
-    if (
-        "\r" not in lines
-        and lines.count("\n") < max(1, len(texts))
-        and _SUSPECT.search(lines) is None
-    ):
+    strings = _strings(values)
+    lines = "\n".join(strings)  # one search of all of them is far faster than one of each
+    one_each = "\r" not in lines and lines.count("\n") < max(1, len(strings))
+    if one_each and _SUSPECT.search(lines) is None:
         return values
-    safe = {text: guarded(text) for text in set(texts)}
+    safe = {string: guarded(string) for string in set(strings)}
     found = values.astype(object)
     found[:] = [safe[cell] if isinstance(cell, str) else cell for cell in values.tolist()]
     return found
 
 
 def has_carriage_return(values: NDArray[Any]) -> bool:
-    """Whether some text holds one: before Python 3.13 it is written without quotes, and would break its row."""
-    return values.dtype.kind in "OUT" and "\r" in "".join(_texts(values))
+    """Whether some string holds one: Python before 3.13 writes it without quotes, in two rows."""
+    return values.dtype.kind in "OUT" and "\r" in "".join(_strings(values))
 
 
-def _texts(values: NDArray[Any]) -> list[str]:
-    cells = values.tolist()
-    return (
-        cells
-        if set(map(type, cells)) == {str}
-        else [cell for cell in cells if isinstance(cell, str)]
-    )
+def _strings(values: NDArray[Any]) -> list[str]:
+    cells: list[Any] = values.tolist()
+    if set(map(type, cells)) == {str}:
+        return cells
+    return [cell for cell in cells if isinstance(cell, str)]
 
 
 def guarded_csv(text: str) -> str:
-    """A CSV file as it may be written, from one with commas and line feeds; carriage returns are put between quotes."""
+    """A CSV file as it may be written, from one with commas and line feeds.
+
+    Carriage returns are put between quotes.
+    """
     return _FIELD.sub(_field, text)
 
 

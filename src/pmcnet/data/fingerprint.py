@@ -1,4 +1,4 @@
-"""One number for all that a frame says: the SHA-256 of its column names, types and values.
+"""One number for all that a frame holds: the SHA-256 of its column names, types and values.
 
 The same on every machine and in every version of pandas. Each part goes in with its length, so that
 no two frames read the same to the hash.
@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def fingerprint(frame: "DataFrame") -> str:
-    """64 hexadecimal digits that change with any cell, column name, type or order; the index has no say.
+    """64 hexadecimal digits that change with any cell, column name, type or order.
+
+    The index does not count.
 
     Args:
         frame: Of any types; numbers are fast.
@@ -37,13 +39,12 @@ def _parts(column: "Series") -> Iterator[bytes | memoryview]:
         yield _sized(f"{dtype.kind}{dtype.itemsize}")
         values = np.ascontiguousarray(column.to_numpy(), dtype.newbyteorder("<"))  # (N,)
         if dtype.kind == "f" and np.isnan(values).any():
-            values = np.where(
-                np.isnan(values), np.array(np.nan, values.dtype), values
-            )  # NaN has many bit patterns
+            # NaN has many bit patterns
+            values = np.where(np.isnan(values), np.array(np.nan, values.dtype), values)
         yield values.data.cast("B") if len(values) else b""
         return
-    text = dtype is np.dtype(object) or isinstance(dtype, pd.StringDtype)
-    yield _sized("text" if text else "date" if dtype.kind == "M" else str(dtype))
+    strings = dtype is np.dtype(object) or isinstance(dtype, pd.StringDtype)
+    yield _sized("text" if strings else "date" if dtype.kind == "M" else str(dtype))
     missing = column.isna().to_numpy(dtype=bool)  # (N,)
     cells = [
         b"" if gone else _cell(value) for gone, value in zip(missing.tolist(), column, strict=True)

@@ -23,10 +23,9 @@ class Scaler(NamedTuple):
 
     @classmethod
     def fit(cls, x: Values) -> Self:
-        """Mean and standard deviation of the rows of `x`; a column that does not vary maps to exactly 0."""
+        """Mean and standard deviation of the rows; a constant column maps to exactly 0."""
         _check_rows(x)
-        # A constant's computed mean and deviation are off by rounding: compare the values
-        # themselves.
+        # Rounding makes the computed deviation of a constant positive: compare the values.
         constant = x.min(0) == x.max(0)  # (d,)
         std = x.std(0)  # (d,)
         return cls(
@@ -43,7 +42,7 @@ class Scaler(NamedTuple):
 
 
 def standardise(split: Split) -> Split:
-    """The split with inputs in units of its training rows: validation and test rows have no say in the scale.
+    """The split with inputs in units of its training rows, on which alone the scale depends.
 
     A column constant over the training rows is shifted by that constant and not stretched. Labels
     are left alone.
@@ -57,11 +56,11 @@ def standardise(split: Split) -> Split:
 
 
 def standardise_each(split: Split) -> Split:
-    """The split with every part in units of its own rows, as the paper's published code scaled Ionosphere and Glass.
+    """The split with every part in units of its own rows; an empty part stays as it is.
 
-    Only for reproducing a published row: the inputs of a test row then depend on which other rows
-    are in the test set, and the same measurement means different things in training and test. Use
-    `standardise` for everything else. An empty part stays as it is.
+    The paper's code scaled Ionosphere and Glass in this way. Use it only to reproduce a published
+    row, and `standardise` for everything else: here the inputs of a test row depend on which other
+    rows are in the test set, and one measurement means different things in training and test.
     """
     return split._replace(
         x_train=Scaler.fit(split.x_train).transform(split.x_train),

@@ -1,8 +1,7 @@
 """Training, validation and test rows: one seeded permutation, cut in three.
 
 With p = RandomState(seed).permutation(N), validation takes the first n_val rows of p, test the next
-n_test and training the rest, each in the order of p. This is the rule by which the paper's rows
-were drawn.
+n_test and training the rest, each in the order of p. The paper's rows were drawn by this rule.
 """
 
 from collections.abc import Mapping
@@ -15,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.data.datasets.catalogue import load
+from pmcnet.data.datasets.images import Images, ImageSplit
 from pmcnet.data.table import Split, Table
 from pmcnet.errors import InputError
-from pmcnet.rng import check_seed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +48,7 @@ class Sizes(NamedTuple):
 
 
 def default_sizes(n_rows: int) -> Sizes:
-    """6:2:2, rounded as the paper's sizes are: training down, then the rest halved, an odd row to the test set."""
+    """6:2:2, rounded as in the paper: training down, then the rest halved, an odd row to test."""
     n_train = n_rows * 6 // 10
     n_val = (n_rows - n_train) // 2
     return Sizes(n_train, n_val, n_rows - n_train - n_val)
@@ -98,7 +97,32 @@ def paper_split(name: str, folder: str | Path | None = None) -> Split:
     )
 
 
+def image_split(images: Images, n_validation: int, seed: int) -> ImageSplit:
+    """Take validation images out of the training set; the official test set stays as it is.
+
+    With p = RandomState(seed).permutation(n_train), validation takes the first n_validation images
+    of p and training the rest, each in the order of p: the rule of `split`.
+
+    Args:
+        images: As `load_images` gives them.
+        n_validation: 0 for none, less than the number of training images.
+        seed: Of the permutation, below 2**32.
+    """
+    n_images = len(images.x_train)
+    _check_count("n_validation", n_validation, "images")
+    if n_validation >= n_images:
+        raise InputError(
+            f"{images.name} has {n_images} training images; n_validation={n_validation} leaves "
+            f"none for training. It must be at most {n_images - 1}."
+        )
+    val, train = np.split(_permutation(n_images, seed), [n_validation])
+    x, y = images.x_train, images.y_train
+    return ImageSplit(x[train], y[train], x[val], y[val], images.x_test, images.y_test)
+
+
 def _permutation(n_rows: int, seed: int) -> NDArray[np.int64]:
+    from pmcnet.rng import check_seed  # imports torch, which takes seconds
+
     if check_seed(seed) >= 1 << 32:
         raise InputError(f"the seed of a split must be below 2**32; got {seed}. Use a smaller one.")
     # the legacy generator, because the paper's rows came from it; its stream is frozen by numpy
@@ -107,11 +131,15 @@ def _permutation(n_rows: int, seed: int) -> NDArray[np.int64]:
 
 
 def _check_sizes(name: str, n_rows: int, n_val: int, n_test: int) -> None:
-    for part, n in (("n_val", n_val), ("n_test", n_test)):
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise InputError(f"{part} must be a whole number of rows, 0 or more; got {n!r}.")
+    _check_count("n_val", n_val, "rows")
+    _check_count("n_test", n_test, "rows")
     if n_val + n_test >= n_rows:
         raise InputError(
             f"{name} has {n_rows} rows; n_val={n_val} and n_test={n_test} leave none for training. "
             f"Together they must be at most {max(n_rows - 1, 0)}."
         )
+
+
+def _check_count(name: str, n: int, of: str) -> None:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise InputError(f"{name} must be a whole number of {of}, 0 or more; got {n!r}.")

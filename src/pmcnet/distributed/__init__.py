@@ -1,4 +1,4 @@
-"""Runs shared between processes, hosts and GPUs by torch.distributed; see `docs/distributed.md`."""
+"""Runs shared between processes, hosts and GPUs by torch.distributed: see `docs/distributed.md`."""
 
 from pmcnet.distributed.process_group import (
     TIMEOUT,

@@ -1,4 +1,4 @@
-"""Joining the other processes that torchrun has started, if it has."""
+"""The processes that torchrun has started, if it has, and how this one joins them."""
 
 import os
 from collections.abc import Iterator
@@ -36,9 +36,8 @@ def n_restarts() -> int:
 def own_device(device: torch.device) -> torch.device:
     """This process's GPU, where there are several on a host."""
     if device.type == "cuda" and device.index is None and is_one_of_many():
-        return torch.device(
-            "cuda", int(os.environ.get("LOCAL_RANK", "0")) % max(1, torch.cuda.device_count())
-        )
+        rank = int(os.environ.get("LOCAL_RANK", "0"))
+        return torch.device("cuda", rank % max(1, torch.cuda.device_count()))
     return device
 
 
@@ -65,9 +64,8 @@ def joined(device: torch.device) -> Iterator[Communicator]:
     except (RuntimeError, ValueError) as error:
         raise ProcessLostError(
             "the processes of this run did not find each other "
-            f"({str(error).splitlines()[0]:.200}). Check that all "
-            "were started with the same --rdzv-endpoint or --master-addr and that no firewall lies "
-            "between."
+            f"({str(error).splitlines()[0]:.200}). Check that all were started with the same "
+            "--rdzv-endpoint or --master-addr and that no firewall lies between."
         ) from error
     try:
         yield Ranks(device if device.type == "cuda" else torch.device("cpu"))

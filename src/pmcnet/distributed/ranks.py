@@ -1,4 +1,4 @@
-"""Processes of torch.distributed as a `Communicator`: gloo between hosts' processors, nccl between GPUs."""
+"""Processes of torch.distributed as a `Communicator`: gloo between hosts, nccl between GPUs."""
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -10,7 +10,7 @@ from torch import Tensor
 from pmcnet.errors import InputError, ProcessLostError
 
 N_BLOCKS = 8
-"""Blocks that a population is cut into. Up to so many processes the answer has the same bits whatever their number."""
+"""Blocks that a population is cut into; up to so many processes give the same bits as one."""
 
 
 class Ranks:
@@ -27,7 +27,7 @@ class Ranks:
         self.n_messages = 0
 
     def blocks(self, n: int) -> Sequence[slice]:
-        """This process's run of the min(n, 8) blocks, or of as many as there are processes if those are more."""
+        """This process's blocks: of min(n, 8), or of as many as there are processes if more."""
         bounds = self._bounds(n)
         first, last = (i * (len(bounds) - 1) // self.size for i in (self.rank, self.rank + 1))
         return [slice(bounds[i], bounds[i + 1]) for i in range(first, last)]
@@ -50,10 +50,8 @@ class Ranks:
             start = 0
             for pieces, like in zip(found, own, strict=True):
                 stop = start + count * (like.nbytes // len(like))
-                piece = (
-                    message[start:stop].to(like.device).clone().view(like.dtype)
-                )  # a clone, so that it is aligned
-                pieces.append(piece.reshape(count, *like.shape[1:]))
+                piece = message[start:stop].to(like.device).clone()  # aligned, as a clone is
+                pieces.append(piece.view(like.dtype).reshape(count, *like.shape[1:]))
                 start = stop
         return tuple(torch.cat(pieces) for pieces in found)
 
@@ -64,7 +62,7 @@ class Ranks:
         return message.to(value.device)
 
     def sum(self, value: Tensor) -> Tensor:
-        """Added up in the order that the backend has; the same bits for all."""
+        """Added up in the order of the backend; the same bits for all."""
         message = value.to(self.device).contiguous().clone()
         self._exchange(lambda: dist.all_reduce(message), value.nbytes)
         return message.to(value.device)
@@ -82,8 +80,7 @@ class Ranks:
         if self.size > n_blocks:
             raise InputError(
                 f"{self.size} processes cannot share {n} proposals or groups of particles: some "
-                "would have none. "
-                f"Use at most {n_blocks} processes."
+                f"would have none. Use at most {n_blocks} processes."
             )
         return [i * n // n_blocks for i in range(n_blocks + 1)]
 
@@ -103,8 +100,8 @@ class Ranks:
         except RuntimeError as error:  # torch's errors of processes that are gone
             raise ProcessLostError(
                 f"process {self.rank} of {self.size} lost touch with the others "
-                f"({str(error).splitlines()[0]:.200}). "
-                "One of them has ended, or cannot be reached any more."
+                f"({str(error).splitlines()[0]:.200}). One of them has ended, or cannot be reached "
+                "any more."
             ) from error
 
 

@@ -1,11 +1,11 @@
-"""A target whose data are spread over processes: what each finds for its own rows is added up.
+"""A target whose data are spread over processes, which add up the terms of their own rows.
 
     log pi(theta) = sum_r [ (1 / R) log p(theta) + log p(y_r | theta) ]
 
 for the rows y_r of process r of R, which no other process sees. Every process runs the whole
-algorithm, unshared, on the same points and asks this target when the others do. Sums are in float64
-and the same for all; their rounding depends on the number of processes, so that answers agree to
-about 1e-15 of log pi and not in every bit.
+algorithm on the same points and evaluates this target when the others do. Sums are in float64 and
+the same for all processes. Their rounding depends on the number of processes, so that results agree
+to about 1e-15 of log pi and not in every bit.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,14 +34,16 @@ class SummedTarget:
     bytes_per_point: int = field(init=False)
 
     def __post_init__(self) -> None:
-        # chunks must be the same for all, or processes would wait for answers to different
-        # questions
+        # all must have the same chunks, or they would add up terms of different points
         total = self.comm.sum(torch.tensor(self.local.bytes_per_point, dtype=torch.int64))
         object.__setattr__(self, "bytes_per_point", int(total))
 
     @classmethod
     def of(cls, target: Any, comm: Communicator) -> Self:
-        """From a `BayesianTarget` of this process's rows; all must have the same prior, memory and n_batches."""
+        """From a `BayesianTarget` of this process's rows.
+
+        Prior, memory and n_batches must be the same for all processes.
+        """
         return cls(replace(target, share=target.share / comm.size), comm)
 
     @property
@@ -98,19 +100,17 @@ class SummedTarget:
 
     def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
         """Draws of the prior."""
-        share = round(
-            self.local.share * self.comm.size, 9
-        )  # 1 but for rounding, less in a factor, which has no draws
+        # 1 but for rounding; less in a factor, which has no draws
+        share = round(self.local.share * self.comm.size, 9)
         draws: Tensor = replace(self.local, share=share).sample_prior(sources, n_draws)
         return draws
 
     def monitor(self, theta: Tensor) -> Tensor:
-        """The quantities that the first process watches."""
+        """The quantities that the first process monitors."""
         return self.comm.agreed(self.local.monitor(theta))
 
     def _summed(self, function: Callable[[Tensor], ValueAndScore], theta: Tensor) -> ValueAndScore:
         value, score = function(theta)
-        both = self.comm.sum(
-            torch.cat([value.double()[:, None], score.double()], dim=1)
-        )  # (n, 1 + D)
+        own = torch.cat([value.double()[:, None], score.double()], dim=1)  # (n, 1 + D)
+        both = self.comm.sum(own)
         return ValueAndScore(both[:, 0], both[:, 1:].to(score.dtype))

@@ -1,37 +1,37 @@
-"""The columns of a table: which hold numbers and which texts, and the table as one matrix of numbers.
+"""The columns of a table, numeric or categorical, and the table as one matrix of numbers.
 
-Texts become the index of their level (scikit-learn's OrdinalEncoder), missing values not-a-number.
-The matrix is exact: equal rows of the table are equal rows of it.
+A level of a categorical column becomes its index (scikit-learn's OrdinalEncoder), a missing value
+not-a-number. The matrix is exact: equal rows of the table are equal rows of it.
 """
 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.preprocessing import OrdinalEncoder  # type: ignore[import-untyped]
 
+from pmcnet.data import Kind
 from pmcnet.errors import InputError
 
 Matrix = NDArray[np.float64]
-Kind = Literal["number", "text"]
 
 MAX_COLUMNS = 5000
 MAX_LEVELS = 200
-"""Levels of a text column beyond which it is an identifier or prose rather than a category."""
+"""Of a categorical column; with more levels it holds identifiers or prose."""
 _UNKNOWN = -1
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of the training table: its name, its kind and, for texts, the levels seen, in order."""
+    """One column of the training table."""
 
     name: str
-    kind: Kind
-    levels: tuple[str, ...] = ()
+    kind: Kind  # "text" for a categorical column
+    levels: tuple[str, ...] = ()  # of a categorical column, sorted
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ class Columns:
         if n_columns > MAX_COLUMNS:
             raise InputError(
                 f"a table may have at most {MAX_COLUMNS} columns; this one has {n_columns}. Select "
-                "or combine "
-                "columns first, or give the rows as images with a module."
+                "or combine columns first, or give the rows as images with a module."
             )
         values = _by_column(x)
         if not values:
@@ -81,7 +80,11 @@ class Columns:
 
 
 def are_dates(values: NDArray[Any]) -> bool:
-    """Whether all are dates, times, spans of time or texts like 2024-05-31 or 2024-05-31T12:00; none is missing."""
+    """Whether all are dates, times, spans of time or strings like 2024-05-31T12:00.
+
+    Args:
+        values: none of them missing.
+    """
     if values.dtype.kind in "biufMm":
         return values.dtype.kind in "Mm"
     return len(values) > 0 and all(map(_is_date, values.tolist()))
@@ -100,11 +103,11 @@ def _is_date(value: Any) -> bool:
 
 
 class _Given(NamedTuple):
-    """A column as it was given: float64, or texts with None where missing; and whether it was declared a category."""
+    """A column as it was given."""
 
     name: str
-    values: NDArray[Any]
-    declared: bool = False
+    values: NDArray[Any]  # (N,): float64, or strings with None where missing
+    declared: bool = False  # whether its dtype says that it is categorical
 
 
 def _by_column(x: Any) -> list[_Given]:
@@ -122,18 +125,18 @@ def _by_column(x: Any) -> list[_Given]:
         )
     given = [(name, x[key]) for name, key in zip(names, x.columns, strict=True)]
     return [
-        _Given(name, _typed(name, np.asarray(c.to_numpy())), _is_category(c.dtype))
-        for name, c in given
+        _Given(name, _typed(name, np.asarray(column.to_numpy())), _is_categorical(column.dtype))
+        for name, column in given
     ]
 
 
-def _is_category(dtype: Any) -> bool:
-    """Whether a dtype of pandas or polars declares a category."""
+def _is_categorical(dtype: Any) -> bool:
+    """Whether a dtype of pandas or polars declares a categorical column."""
     return str(dtype).startswith(("category", "Categorical", "Enum"))
 
 
 def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
-    """Float64 where every value is a number, else texts with None where missing."""
+    """Float64 where every value is a number, else strings with None where missing."""
     if array.dtype.kind in "biuf":
         return _doubles(array)
     if array.dtype.kind in "Mm":
@@ -142,14 +145,13 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
         raise InputError(
             f"column {name!r} holds complex numbers. Give real and imaginary parts as two columns."
         )
-    from pandas import isna  # type: ignore[import-untyped]  # slow to import, and plain arrays do without
+    from pandas import isna  # type: ignore[import-untyped]  # slow, and numeric arrays do without
 
     values = array.astype(object)
     missing = np.asarray(isna(values), dtype=bool)
     present = values[~missing]
-    if (
-        len(present) and not isinstance(present[0], str) and are_dates(present)
-    ):  # texts: by their levels
+    # dates written as strings are found later, by their levels
+    if len(present) and not isinstance(present[0], str) and are_dates(present):
         raise _dates(name)
     if all(isinstance(value, int | float | Decimal | np.number | np.bool_) for value in present):
         numbers = np.full(len(values), np.nan)
@@ -165,13 +167,13 @@ def _typed(name: str, array: NDArray[Any]) -> NDArray[Any]:
         raise TypeError(
             f"column {name!r}: argument must be a string or a number, not {type(odd).__name__}"
         )
-    texts = np.empty(len(values), dtype=object)
-    texts[~missing] = [str(value) for value in present]
-    return texts
+    strings = np.empty(len(values), dtype=object)
+    strings[~missing] = [str(value) for value in present]
+    return strings
 
 
 def _doubles(array: NDArray[Any]) -> NDArray[np.float64]:
-    """Numbers in double precision; what is too large for it becomes an infinity, which is refused by name later."""
+    """Numbers in double precision; a larger one becomes infinite, which is refused later."""
     with np.errstate(over="ignore"):
         return array.astype(np.float64, copy=False)
 
@@ -187,43 +189,40 @@ def _describe(given: _Given) -> Column:
     name, values, declared = given
     if values.dtype != object and not declared:
         return Column(name, "number")
-    texts = _as_texts(values)
-    present = texts[[text is not None for text in texts]]
-    levels = tuple(sorted(set(present)))
+    strings = _as_strings(values)
+    levels = tuple(sorted({string for string in strings if string is not None}))
     if not declared:
-        _check_levels(name, texts, levels)
+        _check_levels(name, strings, levels)
     if len(levels) > MAX_LEVELS:
         raise InputError(
-            f"column {name!r} has {len(levels)} different texts; at most {MAX_LEVELS} make a "
-            "category. Drop it if it "
-            "is an identifier, or group its values."
+            f"column {name!r} has {len(levels)} different levels; a categorical column has at most "
+            f"{MAX_LEVELS}. Drop it if it is an identifier, or group its values."
         )
     return Column(name, "text", levels)
 
 
-def _check_levels(name: str, texts: NDArray[Any], levels: tuple[str, ...]) -> None:
-    """Refuse texts that stand for numbers or dates."""
+def _check_levels(name: str, strings: NDArray[Any], levels: tuple[str, ...]) -> None:
+    """Refuse strings that stand for numbers or dates."""
     if are_dates(np.array(levels, dtype=object)):
         raise _dates(name)
     numeric = [level for level in levels if _is_number(level)]
     if len(levels) == len(numeric) > 2:
         raise InputError(
-            f"column {name!r} holds numbers written as texts, such as {levels[0]!r}. Turn it into "
-            "numbers."
+            f"column {name!r} holds numbers written as strings, such as {levels[0]!r}. Turn it "
+            "into numbers."
         )
     if len(numeric) > len(levels) / 2 and len(levels) > 2:
         culprit = next(level for level in levels if not _is_number(level))
-        row = int(np.flatnonzero(texts == culprit)[0]) + 1
+        row = int(np.flatnonzero(strings == culprit)[0]) + 1
         raise InputError(
-            f"column {name!r} holds numbers but also texts such as {culprit!r} (row {row}). "
-            "Correct those cells, leave "
-            "them empty for missing, or drop the column."
+            f"column {name!r} holds numbers but also strings such as {culprit!r} (row {row}). "
+            "Correct those cells, leave them empty for missing, or drop the column."
         )
 
 
-def _is_number(text: str) -> bool:
+def _is_number(string: str) -> bool:
     try:
-        float(text)
+        float(string)
     except ValueError:
         return False
     return True
@@ -233,25 +232,23 @@ def _numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
     """One column as numbers (N,)."""
     if column.kind == "number":
         return _only_numbers(column, values, first_row)
-    texts = _as_texts(values)
-    missing = np.array([text is None for text in texts], dtype=bool)
-    codes = np.full(len(texts), np.nan)
+    strings = _as_strings(values)
+    missing = np.array([string is None for string in strings], dtype=bool)
+    codes = np.full(len(strings), np.nan)
     if not missing.all():
+        levels = np.array(column.levels, dtype=object)
         encoder = OrdinalEncoder(
-            categories=[np.array(column.levels, dtype=object)],
-            handle_unknown="use_encoded_value",
-            unknown_value=_UNKNOWN,
+            categories=[levels], handle_unknown="use_encoded_value", unknown_value=_UNKNOWN
         )
-        encoder.fit(np.array(column.levels, dtype=object)[:, None])
-        codes[~missing] = encoder.transform(texts[~missing][:, None])[:, 0]
+        encoder.fit(levels[:, None])
+        codes[~missing] = encoder.transform(strings[~missing][:, None])[:, 0]
     unseen = np.flatnonzero(codes == _UNKNOWN)
     if len(unseen):
         known = ", ".join(column.levels[:8]) + (", ..." if len(column.levels) > 8 else "")
         row = unseen[0] + first_row
         raise InputError(
-            f"column {column.name!r} has {str(texts[unseen[0]])!r} in row {row}, which no training "
-            "row had; "
-            f"known are {known}. Replace it or leave it empty."
+            f"column {column.name!r} has {str(strings[unseen[0]])!r} in row {row}, which no "
+            f"training row had; known are {known}. Replace it or leave it empty."
         )
     return codes
 
@@ -259,13 +256,11 @@ def _numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
 def _only_numbers(column: Column, values: NDArray[Any], first_row: int) -> Matrix:
     if values.dtype == object:
         present = [i for i, value in enumerate(values) if value is not None]
-        texts = [i for i in present if not _is_number(values[i])]
-        if texts:
-            row = texts[0] + first_row
+        wrong = next((i for i in present if not _is_number(values[i])), None)
+        if wrong is not None:
             raise InputError(
-                f"column {column.name!r} holds numbers in training, but row {row} has "
-                f"{values[texts[0]]!r}. "
-                "Correct it or leave it empty."
+                f"column {column.name!r} holds numbers in training, but row {wrong + first_row} "
+                f"has {values[wrong]!r}. Correct it or leave it empty."
             )
         numbers = np.full(len(values), np.nan)
         numbers[present] = [float(values[i]) for i in present]
@@ -274,20 +269,23 @@ def _only_numbers(column: Column, values: NDArray[Any], first_row: int) -> Matri
     if len(infinite):
         raise InputError(
             f"column {column.name!r} has an infinity (inf) in row {infinite[0] + first_row}; give "
-            "finite numbers, or "
-            "leave it empty for missing."
+            "finite numbers, or leave it empty for missing."
         )
     return values
 
 
-def _as_texts(values: NDArray[Any]) -> NDArray[Any]:
-    """Texts as they are; numbers, of a category or of a chunk whose levels look like numbers, as they are written."""
+def _as_strings(values: NDArray[Any]) -> NDArray[Any]:
+    """Levels as strings, with None where missing.
+
+    They come as numbers where a categorical column, or all of it that is in a chunk, has levels
+    that look like numbers.
+    """
     if values.dtype == object:
         return values
-    texts = np.empty(len(values), dtype=object)
+    strings = np.empty(len(values), dtype=object)
     present = ~np.isnan(values)
-    texts[present] = [_plain(value) for value in values[present]]
-    return texts
+    strings[present] = [_plain(value) for value in values[present]]
+    return strings
 
 
 def _plain(value: float) -> str:

@@ -1,8 +1,8 @@
 """From a table or images to the network's inputs, in units of the training rows.
 
-Numbers are standardised, (x - mean) / std; texts become one column per level. A missing value
-stands at the average of the training rows, and where training rows had missing values one more
-column says so. Everything learned is plain data.
+Numbers are standardised, (x - mean) / std; a categorical column becomes one input per level. A
+missing value takes the average of the training rows, and a column of which training rows had
+missing values has one more input that says so. Everything learned is plain data.
 """
 
 from collections.abc import Mapping
@@ -44,13 +44,13 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """Standardised numbers, one column per level of texts, one column per kind of missingness.
+    """Standardised numbers, one input per level, one input per column with missing values.
 
     Args:
         columns: of the training table.
-        mean: of each column (d,); 0 for texts.
-        std: of each column (d,); 1 for texts and for columns that do not vary.
-        shares: for each text column the share of each level, for each number column nothing.
+        mean: of each column (d,); 0 for categorical ones.
+        std: of each column (d,); 1 for categorical ones and those that do not vary.
+        shares: for each column the share of each level; empty for numeric ones.
         flagged: whether training rows had missing values, by column (d,).
     """
 
@@ -71,11 +71,10 @@ class TableEncoder:
             name = columns.names[empty[0]]
             raise InputError(f"column {name!r} has no values at all. Drop it, or fill it in.")
         numbers = np.array([column.kind == "number" for column in columns.columns])
-        mean, std = _moments(rows, present * weight[:, None])
+        counted = present * weight[:, None]  # (N, d)
+        mean, std = _moments(rows, counted)
         if scaling == "common" and numbers.any():
-            mean[numbers], std[numbers] = _common(
-                rows[:, numbers], (present * weight[:, None])[:, numbers]
-            )
+            mean[numbers], std[numbers] = _common(rows[:, numbers], counted[:, numbers])
         still = ~numbers | (scaling == "none")
         shares = [
             _shares(rows[:, i], weight, len(column.levels)) if column.kind == "text" else ()
@@ -105,20 +104,17 @@ class TableEncoder:
         if len(far):
             row, column = far[0][0], numbers[far[0][1]]
             raise InputError(
-                f"column {self.columns.names[column]!r} has {rows[row, column]:g} in row "
-                f"{row + 1}, after scaling "
-                f"beyond {FARTHEST:g} and too large for the network. Correct it, leave it empty, "
-                "or scale the column."
+                f"column {self.columns.names[column]!r} has {rows[row, column]:g} in row {row + 1},"
+                f" after scaling beyond {FARTHEST:g} and too large for the network. Correct it, "
+                "leave it empty, or scale the column."
             )
         parts: list[Matrix] = []
         for i, share in enumerate(self.shares):
             if share:
-                table = np.vstack(
-                    [np.eye(len(share)), np.array(share)]
-                )  # a missing text stands at the average
-                parts.append(
-                    table[np.where(missing[:, i], len(share), rows[:, i]).astype(np.int64)]
-                )
+                # one row per level, and one for a missing value, which takes the average
+                table = np.vstack([np.eye(len(share)), np.array(share)])
+                level = np.where(missing[:, i], len(share), rows[:, i]).astype(np.int64)  # (N,)
+                parts.append(table[level])
             else:
                 parts.append(scaled[:, i : i + 1])
         return np.hstack([*parts, missing[:, self.flagged].astype(np.float64)])
@@ -141,24 +137,18 @@ class TableEncoder:
             tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in state["columns"])
         )
         shares = tuple(tuple(float(value) for value in share) for share in state["shares"])
-        mean, std = (
-            np.array(state["mean"], dtype=np.float64),
-            np.array(state["std"], dtype=np.float64),
-        )
+        mean, std = _stored_scale(state)
         flagged = np.array(state["flagged"], dtype=bool)
         if not len(columns.columns) == len(mean) == len(std) == len(shares) == len(flagged):
             raise InputError("the encoder's columns do not belong together.")
         for column, share in zip(columns.columns, shares, strict=True):
-            texts = column.kind == "text" and all(isinstance(level, str) for level in column.levels)
-            if (
-                len(share) != len(column.levels)
-                or bool(share) != texts
-                or column.kind not in ("number", "text")
-            ):
+            categorical = column.kind == "text" and all(isinstance(v, str) for v in column.levels)
+            known = column.kind in ("number", "text")
+            if not known or len(share) != len(column.levels) or bool(share) != categorical:
                 raise InputError(
                     f"the levels of the encoder's column {column.name!r} do not belong together."
                 )
-        return cls(columns, *_checked(mean, std), shares, flagged)
+        return cls(columns, mean, std, shares, flagged)
 
 
 @dataclass(frozen=True)
@@ -179,9 +169,8 @@ class ImageEncoder:
         n_channels = 1 if scaling == "common" else rows.shape[1]
         by_channel = np.moveaxis(rows, 1, -1).reshape(len(rows), -1, n_channels)
         flat = by_channel.reshape(-1, n_channels)  # (N * pixels, channels)
-        mean, std = _moments(
-            flat, np.repeat(weight, by_channel.shape[1])[:, None] * np.ones(n_channels)
-        )
+        counted = np.repeat(weight, by_channel.shape[1])[:, None] * np.ones(n_channels)
+        mean, std = _moments(flat, counted)
         if scaling == "none":
             mean, std = np.zeros_like(mean), np.ones_like(std)
         return cls(rows.shape[1:], mean, std)
@@ -223,11 +212,7 @@ class ImageEncoder:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The encoder that gave this state."""
-        mean, std = (
-            np.array(state["mean"], dtype=np.float64),
-            np.array(state["std"], dtype=np.float64),
-        )
-        return cls(tuple(state["shape"]), *_checked(mean, std))
+        return cls(tuple(state["shape"]), *_stored_scale(state))
 
 
 def encoder_from(state: Mapping[str, Any]) -> Encoder:
@@ -243,8 +228,9 @@ def encoder_from(state: Mapping[str, Any]) -> Encoder:
     return kinds[state["kind"]].from_state(state)
 
 
-def _checked(mean: Matrix, std: Matrix) -> tuple[Matrix, Matrix]:
-    """The same, after checking that they can be divided by."""
+def _stored_scale(state: Mapping[str, Any]) -> tuple[Matrix, Matrix]:
+    """Mean and standard deviation of a state, after checking that one can divide by it."""
+    mean, std = (np.array(state[name], dtype=np.float64) for name in ("mean", "std"))
     if not (np.isfinite(mean).all() and np.isfinite(std).all() and (std > 0).all()):
         raise InputError(
             "the encoder's averages must be finite and its standard deviations positive."
@@ -253,26 +239,27 @@ def _checked(mean: Matrix, std: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _scaled(rows: Matrix, mean: Matrix, std: Matrix) -> Matrix:
-    """(x - mean) / std; an overflow is too far in any case."""
+    """(x - mean) / std; what overflows is refused in any case."""
     with np.errstate(over="ignore"):
         scaled: Matrix = (rows - mean) / std
     return scaled
 
 
 def _moments(rows: Matrix, weight: Matrix) -> tuple[Matrix, Matrix]:
-    """Weighted mean and standard deviation of each column (d,), missing values left out; std 1 where nothing varies."""
+    """Weighted mean and standard deviation of each column (d,), missing values left out.
+
+    The standard deviation of a column that does not vary is 1.
+    """
     known = np.where(weight > 0, rows, 0.0)
-    unit = np.ldexp(
-        1.0, np.frexp(np.abs(known).max(0))[1] - 1
-    )  # powers of 2, so that squares stay in range
+    # powers of 2, so that squares stay in range
+    unit = np.ldexp(1.0, np.frexp(np.abs(known).max(0))[1] - 1)
     known, total = known / unit, weight.sum(0)
     mean = (weight * known).sum(0) / total
     std = unit * np.sqrt((weight * np.square(known - mean)).sum(0) / total)
     mean = unit * mean
     low = np.where(weight > 0, rows, np.inf).min(0)
-    constant = low == np.where(weight > 0, rows, -np.inf).max(
-        0
-    )  # rounding must not make a constant vary
+    # rounding must not make a constant vary
+    constant = low == np.where(weight > 0, rows, -np.inf).max(0)
     return np.where(constant, low, mean), np.where(constant | (std == 0), 1.0, std)
 
 

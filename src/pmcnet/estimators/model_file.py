@@ -38,7 +38,7 @@ from pmcnet.estimators.model_tensors import (
 )
 from pmcnet.estimators.plan import resolve_device
 from pmcnet.io.atomic import sync, write_whole
-from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
 
 if TYPE_CHECKING:
@@ -202,10 +202,10 @@ def _damages(file: Path, what: str) -> Iterator[None]:
     except ModelFileError:
         raise
     except InputError as error:  # says what to do itself
-        raise ModelFileError(f"{file} {what}: {told(error)}.") from error
+        raise ModelFileError(f"{file} {what}: {one_line(error)}.") from error
     except _WRONG as error:
         raise ModelFileError(
-            f"{file} {what} ({told(error)}). It is damaged or truncated: save again."
+            f"{file} {what} ({one_line(error)}). It is damaged or truncated: save again."
         ) from error
 
 

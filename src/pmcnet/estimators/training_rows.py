@@ -1,4 +1,4 @@
-"""Training rows as the target sees them: equal rows merged into one that counts as often, in a seeded order.
+"""Training rows as the target sees them: equal rows merged, in a seeded order.
 
 A row given twice and a row of weight 2 are the same to a likelihood. Merging makes them the same to
 the sampler too, and makes the fit independent of the order in which rows were given.
@@ -30,19 +30,18 @@ class TrainingRows(NamedTuple):
 def merged(
     x: Matrix, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int
 ) -> TrainingRows:
-    """Different rows only, those of weight 0 left out, in an order that depends on rows and seed alone.
+    """Different rows of positive weight, in an order that depends on rows and seed alone.
 
     Images are put in a seeded order only.
     """
     counted = weight > 0
     x, y, weight = x[counted], y[counted], weight[counted]
-    if x.ndim > 2:  # equal images are rare and comparing them is dear
+    if x.ndim > 2:  # equal images are rare, and comparing images is expensive
         order = stream(seed, _ORDER_STEP, 0).host.permutation(len(x))
         return TrainingRows(x[order], y[order], weight[order])
     flat = np.column_stack([x, y])
-    keyed = np.where(
-        np.isnan(flat), np.inf, flat
-    )  # infinities are refused before, so missing values can take it
+    # infinities are refused before, so that missing values can take their place
+    keyed = np.where(np.isnan(flat), np.inf, flat)
     _, first, index = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
     total = np.zeros(len(first))
     np.add.at(total, index.reshape(-1), weight)
@@ -54,9 +53,7 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
     """How often each row counts (N,), after checking length, sign and that some row counts."""
     if sample_weight is None:
         return np.ones(len(y))
-    if not np.asarray(
-        sample_weight
-    ).any():  # before scikit-learn, some versions of which say it in words of their own
+    if not np.asarray(sample_weight).any():  # some versions of scikit-learn refuse it as well
         raise InputError(
             "sample_weight is zero for every row, so no row counts. Give some row a positive "
             "weight."
@@ -70,7 +67,6 @@ def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:
     if weight.max() > _LARGEST:
         raise InputError(
             f"sample_weight, how often a row counts, must be at most {_LARGEST:g}; got "
-            f"{weight.max():g} in row "
-            f"{weight.argmax() + 1}. Divide all weights by a common number."
+            f"{weight.max():g} in row {weight.argmax() + 1}. Divide all weights by a common number."
         )
     return np.asarray(weight)

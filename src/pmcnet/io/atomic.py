@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_whole(path: str | Path, content: bytes) -> Path:
-    """Write a file: to a temporary name in the same folder first, which then takes the place of what was there.
+    """Write a file under a temporary name in the same folder, then give it its own name.
 
     The content is on the disk before the old file is given up, and the change of names before this
     returns.

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.tensors import parse_tensors, read_metadata
 
 FORMAT = "pmcnet-state-2"
@@ -108,7 +108,7 @@ def problem_of(path: str | Path) -> str:
 
 def _unreadable(path: str | Path, error: BaseException) -> InputError:
     return InputError(
-        f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+        f"{path} cannot be read as a checkpoint ({one_line(error)}). Start the run again."
     )
 
 

@@ -1,4 +1,4 @@
-"""Files that someone else may have written: opened without waiting, read within bounds, JSON as the standard has it."""
+"""Files that someone else may have written: opened without waiting, read within bounds."""
 
 import errno
 import io
@@ -20,7 +20,7 @@ MOST_DIGITS = 300
 def read_file(
     path: str | Path, *, most: int | None = None, inside: str | Path | None = None
 ) -> bytearray:
-    """The content of a plain file; whatever else has a name there (a pipe, a device, a folder) is refused unread.
+    """The content of a plain file; a pipe, a device or a folder is refused unread.
 
     Memory is that of the file as it was when opened, whatever happens to it meanwhile. What goes
     wrong is an `OSError` or a `ValueError` that begins with "it", for the caller to complete.
@@ -65,15 +65,15 @@ def leads_inside(path: str | Path, folder: str | Path) -> bool:
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
-def told(error: BaseException, n_characters: int = 300) -> str:
-    """What an error says, as part of a sentence: one line of printable characters without a full stop."""
+def one_line(error: BaseException, n_characters: int = 300) -> str:
+    """What an error says, for a sentence: one line of printable characters, no full stop."""
     words = " ".join(str(error).split()).removesuffix(".") or type(error).__name__
     shown = words if words.isprintable() else repr(words)[1:-1]
     return shown if len(shown) <= n_characters else shown[: n_characters - 3] + "..."
 
 
 def machine_memory() -> int:
-    """Bytes of memory of this machine; where it does not tell, more than any."""
+    """Bytes of memory of this machine; more than any has where it does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -81,7 +81,10 @@ def machine_memory() -> int:
 
 
 def parse_json(content: bytes | bytearray | str) -> Any:
-    """What JSON says, in a small multiple of its memory; `ValueError` where it says nothing, or NaN or infinity."""
+    """The value of JSON, in a small multiple of its memory.
+
+    What the standard does not allow is a `ValueError`, NaN and infinity included.
+    """
     text = content if isinstance(content, str) else content.decode("utf-8")
     n_objects = text.count("[") + text.count("{")
     if len(text) > SMALL and n_objects > len(text) // 16:

@@ -14,7 +14,7 @@ _TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
 
 
 def plain(value: Any) -> Any:
-    """The same value made of dicts, lists, texts and numbers; numbers that are not finite become None."""
+    """The same value made of dicts, lists, strings and numbers; None for those not finite."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, str) or value is None or isinstance(value, bool | np.bool_):
@@ -36,7 +36,7 @@ def labels_to_plain(labels: NDArray[Any]) -> dict[str, Any]:
         kind = next((name for name, known in _TYPES.items() if type(values[0]) is known), None)
     if kind is None:
         raise InputError(
-            f"classes of type {labels.dtype} cannot be written to a model file; use texts or "
+            f"classes of type {labels.dtype} cannot be written to a model file; use strings or "
             "numbers."
         )
     return {"type": kind, "object": labels.dtype.kind == "O", "values": values}

@@ -1,4 +1,6 @@
-"""The form that plain data must have, made of small checks: `table(name=text(), sizes=listing(whole(1)))`.
+"""The form that plain data must have, made of small checks.
+
+    table(name=text(), sizes=listing(whole(1)))
 
 A `Form` takes a value and its place, and says in a `ValueError` which place is wrong:
 "model.sizes[1] must be ...".
@@ -17,11 +19,11 @@ def _check(fine: bool, place: str, wanted: str, value: Any) -> None:
 
 
 def text(*allowed: str) -> Form:
-    """A text, one of the allowed if any are named."""
+    """A string, one of the allowed if any are named."""
 
     def check(value: Any, place: str) -> None:
         fine = isinstance(value, str) and (not allowed or value in allowed)
-        _check(fine, place, f"one of {', '.join(allowed)}" if allowed else "a text", value)
+        _check(fine, place, f"one of {', '.join(allowed)}" if allowed else "a string", value)
 
     return check
 
@@ -40,12 +42,8 @@ def whole(least: int = 0, most: int = 1 << 62) -> Form:
     """A whole number within bounds."""
 
     def check(value: Any, place: str) -> None:
-        _check(
-            type(value) is int and least <= value <= most,
-            place,
-            f"a whole number from {least} to {most}",
-            value,
-        )
+        fine = type(value) is int and least <= value <= most
+        _check(fine, place, f"a whole number from {least} to {most}", value)
 
     return check
 
@@ -78,12 +76,8 @@ def listing(item: Form, least: int = 0) -> Form:
     """A list of things of one form."""
 
     def check(value: Any, place: str) -> None:
-        _check(
-            isinstance(value, list) and len(value) >= least,
-            place,
-            f"a list of {least} or more",
-            value,
-        )
+        fine = isinstance(value, list) and len(value) >= least
+        _check(fine, place, f"a list of {least} or more", value)
         for i, one in enumerate(value):
             item(one, f"{place}[{i}]")
 
@@ -94,12 +88,8 @@ def row(*items: Form) -> Form:
     """A list of as many things, each of its own form."""
 
     def check(value: Any, place: str) -> None:
-        _check(
-            isinstance(value, list) and len(value) == len(items),
-            place,
-            f"a list of {len(items)}",
-            value,
-        )
+        fine = isinstance(value, list) and len(value) == len(items)
+        _check(fine, place, f"a list of {len(items)}", value)
         for i, (one, form) in enumerate(zip(value, items, strict=True)):
             form(one, f"{place}[{i}]")
 
@@ -135,7 +125,7 @@ def table(**parts: Form) -> Form:
 
 
 def by_kind(what: str, forms: Mapping[str, Form]) -> Form:
-    """A table whose `kind` tells its form."""
+    """A table whose `kind` determines its form."""
 
     def check(value: Any, place: str) -> None:
         _check(isinstance(value, Mapping), place, "a table", value)

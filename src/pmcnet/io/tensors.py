@@ -41,14 +41,14 @@ DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
 
 
 class TensorFile(NamedTuple):
-    """The tensors of a file by name, and the texts that go with them."""
+    """The tensors of a file by name, and the strings stored with them."""
 
     tensors: dict[str, Tensor]
     metadata: dict[str, str]
 
 
 class _Entry(NamedTuple):
-    """One tensor as the header announces it; its bytes are those from `start` to `stop`, behind the header."""
+    """One tensor as the header announces it: bytes `start` to `stop` behind the header."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]
@@ -69,7 +69,10 @@ def parse_tensors(content: bytearray) -> TensorFile:
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
-    """The texts that go with a file's tensors, which stay unread; errors are those of `read_file` and of parsing."""
+    """The strings stored with a file's tensors, which stay unread.
+
+    Errors are those of `read_file` and `parse_tensors`.
+    """
     with open_plain(path) as file:
         n_header = _header_length(file.read(8), os.fstat(file.fileno()).st_size)
         return _header(file.read(n_header))[1]
@@ -86,35 +89,34 @@ def _header_length(first: bytes | bytearray, n_bytes: int) -> int:
 
 
 def _header(content: bytes | bytearray) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a header says of each tensor, and its texts."""
+    """What a header says of each tensor, and its metadata."""
     header = parse_json(content)
     if not isinstance(header, dict):
         raise ValueError("its header is no table of tensors")
     metadata = header.pop("__metadata__", {})
-    if not isinstance(metadata, dict) or not all(
-        isinstance(value, str) for value in metadata.values()
-    ):
-        raise ValueError("the metadata in its header are no texts")
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise ValueError("the metadata in its header are no strings")
     return header, metadata
 
 
 def _entry(name: str, value: Any) -> _Entry:
-    told = f"{name!r:.60}"
+    called = f"{name!r:.60}"
     if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "data_offsets"}:
-        raise ValueError(f"the tensor {told} must have dtype, shape and data_offsets")
+        raise ValueError(f"the tensor {called} must have dtype, shape and data_offsets")
     shape, offsets = value["shape"], value["data_offsets"]
     dtype = DTYPES.get(value["dtype"]) if isinstance(value["dtype"], str) else None
     if dtype is None:
         raise ValueError(
-            f"the tensor {told} has the type {value['dtype']!r:.60}; known are {', '.join(DTYPES)}"
+            f"the tensor {called} has the type {value['dtype']!r:.60}; known are "
+            f"{', '.join(DTYPES)}"
         )
     if not _counts(shape) or len(shape) > MOST_AXES:
-        raise ValueError(f"the tensor {told} has the shape {shape!r:.60}")
+        raise ValueError(f"the tensor {called} has the shape {shape!r:.60}")
     if not _counts(offsets) or len(offsets) != 2:
-        raise ValueError(f"the tensor {told} has the offsets {offsets!r:.60}")
+        raise ValueError(f"the tensor {called} has the offsets {offsets!r:.60}")
     if math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
         raise ValueError(
-            f"the tensor {told} of shape {shape!r:.60} does not take {offsets[1] - offsets[0]} "
+            f"the tensor {called} of shape {shape!r:.60} does not take {offsets[1] - offsets[0]} "
             "bytes"
         )
     return _Entry(dtype, tuple(shape), *offsets)
@@ -140,15 +142,14 @@ def _check_gapless(entries: Mapping[str, _Entry], n_bytes: int) -> None:
 
 
 def _tensor(content: bytearray, first: int, entry: _Entry) -> Tensor:
-    """A copy, which lies in memory as tensors that were computed do: last bits of products depend on it."""
+    """A copy, aligned in memory as computed tensors are: last bits of products depend on it."""
     if entry.start == entry.stop:
         return _empty(entry)
     n_bytes = entry.stop - entry.start
-    plain = torch.frombuffer(
-        content, dtype=torch.uint8, count=n_bytes, offset=first + entry.start
-    ).clone()
+    start = first + entry.start
+    plain = torch.frombuffer(content, dtype=torch.uint8, count=n_bytes, offset=start).clone()
     if entry.dtype == torch.bool and plain.max() > 1:
-        raise ValueError("a truth value is neither 0 nor 1")
+        raise ValueError("a boolean is neither 0 nor 1")
     return plain.view(entry.dtype).reshape(entry.shape)
 
 

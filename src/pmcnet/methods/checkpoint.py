@@ -6,7 +6,7 @@ import torch
 
 from pmcnet import ais
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 from pmcnet.io.tensors import read_metadata
 from pmcnet.methods.training.state import FORMAT, TrainingState, load_training, save_training
 
@@ -43,5 +43,5 @@ def _metadata(path: str | Path) -> dict[str, str]:
         return read_metadata(path)
     except (MemoryError, OSError, ValueError) as error:
         raise InputError(
-            f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+            f"{path} cannot be read as a checkpoint ({one_line(error)}). Start the run again."
         ) from error

@@ -1,4 +1,4 @@
-"""What the metrics of a classifier accept; every check raises an `InputError` that says what to do."""
+"""What the metrics of a classifier accept; each check raises an `InputError` with a remedy."""
 
 import torch
 from torch import Tensor
@@ -7,23 +7,20 @@ from pmcnet.errors import InputError
 
 
 def check_classes(probability: Tensor, label: Tensor) -> None:
-    """Raise unless probability is (..., N, C) with C >= 2, not negative, and label is (N,) int64 in [0, C).
+    """Raise unless probability >= 0 is (..., N, C), C >= 2, and label is (N,) int64 in [0, C).
 
-    Not-a-number is refused too: argmax and sorting would take it for the largest value without a
-    word.
+    Not-a-number is refused too: argmax and sorting would silently take it for the largest value.
     """
     if probability.ndim < 2 or probability.shape[-1] < 2 or probability.shape[-2] < 1:
         raise InputError(
             "probability must be (..., N, C) with N >= 1 rows and C >= 2 classes; got "
-            f"{tuple(probability.shape)}. "
-            "For a binary p use torch.stack([p, 1 - p], -1)."
+            f"{tuple(probability.shape)}. For a binary p use torch.stack([p, 1 - p], -1)."
         )
     n_rows, n_classes = probability.shape[-2:]
     if label.shape != (n_rows,) or label.dtype != torch.int64:
         raise InputError(
             f"label must be ({n_rows},) int64, one per row of probability; got "
-            f"{tuple(label.shape)} {label.dtype}. "
-            "Use class indices: label.long().flatten()."
+            f"{tuple(label.shape)} {label.dtype}. Use class indices: label.long().flatten()."
         )
     low, high = int(label.min()), int(label.max())
     if low < 0 or high >= n_classes:

@@ -33,9 +33,8 @@ def confusion_matrix(probability: Tensor, label: Tensor) -> Tensor:
     n_classes = probability.shape[-1]
     cell = label * n_classes + probability.argmax(-1)  # (..., N)
     counts = cell.new_zeros(*cell.shape[:-1], n_classes**2)
-    return counts.scatter_add_(-1, cell, torch.ones_like(cell)).reshape(
-        *cell.shape[:-1], n_classes, n_classes
-    )
+    counts.scatter_add_(-1, cell, torch.ones_like(cell))
+    return counts.reshape(*cell.shape[:-1], n_classes, n_classes)
 
 
 def precision(probability: Tensor, label: Tensor, *, positive: int = 0) -> Tensor:
@@ -65,12 +64,11 @@ def f1(probability: Tensor, label: Tensor, *, positive: int = 0) -> Tensor:
 
 
 def macro_f1(probability: Tensor, label: Tensor) -> Tensor:
-    """F1 averaged over the classes that occur among the labels or the predictions of the draw; (...)."""
+    """F1 averaged over the classes that occur in the labels or the draw's predictions; (...)."""
     counts = confusion_matrix(probability, label)  # (..., C, C)
     hits = counts.diagonal(dim1=-2, dim2=-1)  # (..., C)
-    size = counts.sum(-1) + counts.sum(
-        -2
-    )  # (..., C): 2 TP + FP + FN, zero where the class does not occur
+    # 2 TP + FP + FN, zero where the class does not occur
+    size = counts.sum(-1) + counts.sum(-2)  # (..., C)
     return _ratio(2 * hits, size, probability.dtype).sum(-1) / (size > 0).sum(-1)
 
 
@@ -91,27 +89,25 @@ def brier(probability: Tensor, label: Tensor) -> Tensor:
     With two classes this is twice the score of the positive column alone.
     """
     check_classes(probability, label)
-    truth = torch.eye(probability.shape[-1], dtype=probability.dtype, device=probability.device)[
-        label
-    ]  # (N, C)
+    one_hot = torch.eye(probability.shape[-1], dtype=probability.dtype, device=probability.device)
+    truth = one_hot[label]  # (N, C)
     return (probability - truth).square().sum(-1).mean(-1)
 
 
 def ece(probability: Tensor, label: Tensor, *, n_bins: int = 15) -> Tensor:
-    """Expected calibration error of the predicted class, sum_b |B_b| / N |accuracy(B_b) - confidence(B_b)|; (...).
+    """Expected calibration error of the predicted class; (...).
 
-    The confidence is the largest probability; the bins are ((b - 1) / n_bins, b / n_bins], closed
-    above so that certainty falls in the last one (Guo et al., ICML 2017).
+    sum_b |B_b| / N |accuracy(B_b) - confidence(B_b)|. The confidence is the largest probability;
+    the bins are ((b - 1) / n_bins, b / n_bins], closed above so that certainty falls in the last
+    one (Guo et al., ICML 2017).
     """
     check_classes(probability, label)
     if n_bins < 1:
         raise InputError(f"n_bins must be at least 1; got {n_bins}.")
     predicted = probability.argmax(-1)  # (..., N)
     confidence = probability.amax(-1)  # (..., N)
-    inner = torch.linspace(0, 1, n_bins + 1, dtype=probability.dtype, device=probability.device)[
-        1:-1
-    ]
-    index = torch.bucketize(confidence, inner)  # (..., N)
+    edges = torch.linspace(0, 1, n_bins + 1, dtype=probability.dtype, device=probability.device)
+    index = torch.bucketize(confidence, edges[1:-1])  # (..., N)
     excess = confidence - (predicted == label).to(probability.dtype)  # (..., N)
     gap = excess.new_zeros(*excess.shape[:-1], n_bins).scatter_add_(-1, index, excess)  # (..., B)
     return gap.abs().sum(-1) / label.numel()

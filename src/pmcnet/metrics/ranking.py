@@ -11,7 +11,7 @@ from pmcnet.errors import InputError
 from pmcnet.metrics.checks import check_classes, check_positive
 
 ROUNDING = 1e-6
-"""By how much a rate meant as k / Q may fall short of it and still allow k false positives; float32 is that coarse."""
+"""By how much a float32 rate may fall short of k / Q and still allow k false positives."""
 
 
 def auc(probability: Tensor, label: Tensor, *, positive: int = 0) -> Tensor:
@@ -33,14 +33,11 @@ def auc_weighted(probability: Tensor, label: Tensor) -> Tensor:
     A class absent from the labels has frequency 0 and is skipped.
     """
     check_classes(probability, label)
-    share = (
-        label.bincount().to(probability.dtype) / label.numel()
-    )  # (C,) or fewer, up to the last class present
+    # (C,) or fewer, up to the last class present
+    share = label.bincount().to(probability.dtype) / label.numel()
     present = share.nonzero()[:, 0].tolist()
-    areas = torch.stack(
-        [auc(probability, label, positive=c) for c in present], -1
-    )  # (..., classes present)
-    return (areas * share[present]).sum(-1)
+    areas = [auc(probability, label, positive=c) for c in present]  # (...) each
+    return (torch.stack(areas, -1) * share[present]).sum(-1)
 
 
 def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) -> Tensor:
@@ -67,9 +64,8 @@ def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) 
         )
     positives, negatives = _scores(probability, label, positive)  # (..., P), (..., Q) ascending
     n_positive, n_negative = positives.shape[-1], negatives.shape[-1]
-    allowed = (
-        ((grid.double() + ROUNDING) * n_negative).long().clamp(max=n_negative)
-    )  # (G,) false positives
+    # (G,) false positives
+    allowed = ((grid.double() + ROUNDING) * n_negative).long().clamp(max=n_negative)
     floor = torch.full_like(negatives[..., :1], -torch.inf)
     thresholds = torch.cat([negatives.flip(-1), floor], -1)[..., allowed].contiguous()  # (..., G)
     missed = torch.searchsorted(positives, thresholds, right=True)  # (..., G)
@@ -77,7 +73,7 @@ def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) 
 
 
 def _scores(probability: Tensor, label: Tensor, positive: int) -> tuple[Tensor, Tensor]:
-    """The column `positive`, ascending, of the positive rows (..., P) and of the others (..., Q)."""
+    """The column `positive`, ascending: of the positive rows (..., P), of the others (..., Q)."""
     check_classes(probability, label)
     check_positive(probability, positive)
     truth = label == positive  # (N,)
@@ -85,10 +81,8 @@ def _scores(probability: Tensor, label: Tensor, positive: int) -> tuple[Tensor, 
     if n_positive in (0, label.numel()):
         raise InputError(
             f"ranking needs rows of class {positive} and rows of another class; got {n_positive} "
-            f"of class {positive} "
-            f"among {label.numel()}. Use a larger or stratified split."
+            f"of class {positive} among {label.numel()}. Use a larger or stratified split."
         )
     score = probability[..., positive]  # (..., N)
-    return score[..., truth].sort(-1).values.contiguous(), score[..., ~truth].sort(
-        -1
-    ).values.contiguous()
+    positives, negatives = score[..., truth].sort(-1).values, score[..., ~truth].sort(-1).values
+    return positives.contiguous(), negatives.contiguous()

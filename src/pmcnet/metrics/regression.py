@@ -1,9 +1,12 @@
 """How good predictions of numbers are: errors of a mean, and scores of a predictive distribution.
 
 `mse` and `rmse` take draws of the predictive mean (..., N). The others take S draws from the
-predictive distribution of each row, (S, N), that stand for the weighted empirical distribution F(x)
-= sum_s w_s 1[x_s <= x]; without weights every draw counts 1 / S. Cumulated weights are float64,
-results have the dtype of the draws.
+predictive distribution of each row, (S, N), which stand for the weighted empirical distribution
+
+    F(x) = sum_s w_s 1[x_s <= x],
+
+where every w_s is 1 / S without weights. Cumulated weights are float64, results have the dtype of
+the draws.
 """
 
 import math
@@ -68,7 +71,7 @@ def quantiles(
 
 
 def interval(samples: Tensor, coverage: float, weight: Tensor | None = None) -> Tensor:
-    """Central interval: the quantiles (1 - coverage) / 2 and (1 + coverage) / 2, lower then upper, (2, N)."""
+    """Central interval (2, N): the quantiles (1 - coverage) / 2 and (1 + coverage) / 2."""
     if not 0 < coverage < 1:
         raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
     return quantiles(samples, [(1 - coverage) / 2, (1 + coverage) / 2], weight)
@@ -137,17 +140,16 @@ def _distribution(samples: Tensor, weight: Tensor | None) -> tuple[Tensor, Tenso
 
 
 def _check_rows(prediction: Tensor, y: Tensor, name: str) -> None:
-    """Raise unless the last axis of prediction is that of y, which would otherwise broadcast to something else."""
+    """Raise unless the last axis of prediction is that of y; else they would broadcast."""
     if y.ndim != 1 or not len(y) or prediction.ndim < 1 or prediction.shape[-1] != len(y):
         raise InputError(
             f"{name} must be (..., N) and y (N,) with N >= 1; got {tuple(prediction.shape)} and "
-            f"{tuple(y.shape)}. "
-            "Use squeeze(-1) on a column."
+            f"{tuple(y.shape)}. Use squeeze(-1) on a column."
         )
 
 
 def _check_draws(samples: Tensor, name: str) -> None:
-    """Raise unless samples is (S, N) and without not-a-number, which sorting would take for the largest value."""
+    """Raise unless samples is (S, N) without not-a-number, which would sort as the largest."""
     if samples.ndim != 2 or not samples.numel():
         raise InputError(
             f"{name} must be (S, N), draws by rows of data; got {tuple(samples.shape)}."

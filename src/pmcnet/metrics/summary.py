@@ -1,4 +1,4 @@
-"""All metrics of one kind of problem at once, and what they are over draws or repetitions."""
+"""All metrics of one kind of problem at once, and their summary over draws or repetitions."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -34,9 +34,8 @@ def summarise(values: Tensor) -> Summary:
             "values must hold at least one value; got none. Draw from the posterior first."
         )
     std = float(flat.std(correction=1)) if flat.numel() > 1 else 0.0
-    low, high = flat.quantile(
-        torch.tensor([0.025, 0.975], dtype=flat.dtype, device=flat.device)
-    ).tolist()
+    levels = torch.tensor([0.025, 0.975], dtype=flat.dtype, device=flat.device)
+    low, high = flat.quantile(levels).tolist()
     return Summary(float(flat.mean()), std, (low, high))
 
 
@@ -66,7 +65,10 @@ def binary_metrics(probability: Tensor, label: Tensor, positive: int = 0) -> dic
 
 
 def multiclass_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
-    """Metrics of C classes, auc weighted and f1 macro; probability (..., N, C), label (N,) -> name: (...)."""
+    """Metrics of C classes; probability (..., N, C), label (N,) -> name: (...).
+
+    The auc is weighted, f1 is the macro average.
+    """
     return {
         "auc": ranking.auc_weighted(probability, label),
         "f1": classification.macro_f1(probability, label),

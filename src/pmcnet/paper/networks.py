@@ -14,7 +14,7 @@ from torch import Tensor
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import read_file, told
+from pmcnet.io.files import one_line, read_file
 from pmcnet.io.tensors import parse_tensors
 
 
@@ -29,7 +29,7 @@ def read_networks(path: str | Path, target: BayesianTarget) -> Tensor:
         theta = parse_tensors(read_file(path)).tensors.get("theta")
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{path} cannot be read ({told(error)}). Name a file that an earlier run wrote."
+            f"{path} cannot be read ({one_line(error)}). Name a file that an earlier run wrote."
         ) from error
     if theta is None or theta.ndim != 2 or not len(theta) or theta.shape[1] != target.dim:
         found = "no networks" if theta is None else f"a tensor {tuple(theta.shape)}"

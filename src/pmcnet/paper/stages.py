@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.tensors import parse_tensors
 from pmcnet.methods.checkpoint import AnyState, load_checkpoint, save_checkpoint
 from pmcnet.runs.figure_data import Record
@@ -154,5 +154,5 @@ def _read(path: Path, parse: Callable[[bytearray], Any]) -> Any:
         return parse(read_file(path))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"{path} cannot be read ({told(error)}). Begin anew with --fresh."
+            f"{path} cannot be read ({one_line(error)}). Begin anew with --fresh."
         ) from error

@@ -15,7 +15,7 @@ from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
 from pmcnet.estimators.encoding import SCALINGS
 from pmcnet.estimators.plan import seconds_of
-from pmcnet.io.files import read_file, told
+from pmcnet.io.files import one_line, read_file
 from pmcnet.methods.registry import UNSET, Value
 
 Task = Literal["regression", "classification"]
@@ -206,7 +206,7 @@ def read_config(path: str | Path) -> dict[str, Any]:
             f"there is no config file {path}. Give the config.toml of a run, or write one."
         ) from error
     except (OSError, RecursionError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else told(error)
+        why = error.strerror if isinstance(error, OSError) else one_line(error)
         raise InputError(f"{path} is not a readable TOML file ({why}). Correct it.") from error
     _scalars("provenance", config.get("provenance", {}))
     for item in fields(RunSettings):

@@ -15,7 +15,7 @@ from pmcnet import __version__, ais
 from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
 from pmcnet.estimators.plan import Plan, resolve_device
 from pmcnet.estimators.progress_display import Shown
-from pmcnet.io.files import told as said
+from pmcnet.io.files import one_line
 from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.training.state import TrainingState
 from pmcnet.runs.checkpoints import Problem
@@ -147,7 +147,7 @@ def _writing(folder: RunFolder) -> Iterator[None]:
 
 
 def _stuck(folder: RunFolder, error: OSError) -> str:
-    why = error.strerror or said(error)
+    why = error.strerror or one_line(error)
     if not folder.path.is_dir():
         return f"{folder.path} is gone: it was moved or removed while the run wrote to it. Put it back, or fit again."
     if not folder.config.is_file():

@@ -12,7 +12,7 @@ from typing import Any
 from pmcnet.data.csv_injection import guarded_csv
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import leads_inside, parse_json, read_file, told
+from pmcnet.io.files import leads_inside, one_line, parse_json, read_file
 from pmcnet.io.plain import plain
 from pmcnet.runs.checkpoints import Checkpoints
 from pmcnet.runs.lock import NAME as LOCK
@@ -176,7 +176,7 @@ def read_json(path: Path) -> Any:
             f"{path.parent}"
         ) from error
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
+        raise InputError(f"{path} cannot be read ({one_line(error)}). Fit again.") from error
 
 
 def first_lines(path: Path, n_steps: int) -> list[dict[str, Any]]:
@@ -192,7 +192,7 @@ def first_lines(path: Path, n_steps: int) -> list[dict[str, Any]]:
             parse_json(line) for line in read_file(path, most=MOST_JSON).splitlines()[:n_steps]
         ]
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} cannot be read ({told(error)}). Fit again.") from error
+        raise InputError(f"{path} cannot be read ({one_line(error)}). Fit again.") from error
     strange = next((i for i, line in enumerate(lines, start=1) if not _is_step(line)), None)
     if strange is not None:
         raise InputError(f"line {strange} of {path} is no step of a run that can go on. Fit again.")

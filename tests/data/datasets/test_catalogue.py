@@ -1,7 +1,14 @@
+import json
+
 import numpy as np
 import pytest
+from sklearn import datasets
 
+from cli.commands import done
 from pmcnet import data
+from pmcnet.data.datasets import catalogue
+from pmcnet.data.datasets.folder import Form
+from pmcnet.data.datasets.tables import TableRows, TableSet
 from pmcnet.errors import InputError
 
 SHAPES = {
@@ -94,4 +101,62 @@ def test_load_unknown_name_lists_the_known_ones():
     with pytest.raises(
         InputError, match=r"'iris'.*ionosphere, glass, wine, breast_cancer, digits, diabetes"
     ):
+        data.load("iris")
+
+
+def test_catalogue_counts_are_those_of_the_tables():
+    assert [entry["name"] for entry in data.catalogue()] == [*data.names(), *data.image_names()]
+    glass = next(entry for entry in data.catalogue() if entry["name"] == "glass")
+    assert (glass["rows"], glass["columns"], glass["classes"], glass["task"]) == (
+        214,
+        9,
+        6,
+        "classification",
+    )
+    assert glass["at_hand"] is True
+    assert "German (1987)" in glass["source"]
+
+
+def test_catalogue_regression_has_no_classes():
+    assert (
+        next(entry["classes"] for entry in data.catalogue() if entry["task"] == "regression") == 0
+    )
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_catalogue_says_what_load_gives(name):
+    entry = next(entry for entry in data.catalogue() if entry["name"] == name)
+    table = data.load(name)
+    assert (entry["rows"], *entry["shape"]) == table.x.shape
+    assert (entry["task"], entry["classes"]) == (table.task, len(table.classes))
+    assert (entry["source"], entry["at_hand"]) == (table.source, True)
+
+
+@pytest.mark.parametrize("name", ["wine", "breast_cancer", "digits"])
+def test_classes_are_those_of_scikit_learn(name):
+    names = getattr(datasets, f"load_{name}")().target_names
+    assert data.load(name).classes == tuple(map(str, names))
+
+
+def read_toy(paths, verify):
+    return TableRows(("a", "b"), np.arange(6).reshape(3, 2), np.array([0, 1, 0]))
+
+
+def test_dataset_is_known_everywhere_by_one_line_of_the_catalogue(monkeypatch):
+    toy = TableSet(
+        name="toy",
+        n_rows=3,
+        shape=(2,),
+        classes=("no", "yes"),
+        source="Nobody (2000), Toy.",
+        forms=(Form((), read_toy),),
+    )
+    monkeypatch.setattr(catalogue, "TABLES", (*catalogue.TABLES, toy))
+    assert data.names()[-1] == "toy"
+    assert data.load("toy").x.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert data.read_frame("toy")["target"].tolist() == ["no", "yes", "no"]
+    assert [len(chunk) for chunk in data.frame_chunks("toy", 2)] == [2, 1]
+    listed = json.loads(done("datasets", "--json").stdout)
+    assert [entry["rows"] for entry in listed if entry["name"] == "toy"] == [3]
+    with pytest.raises(InputError, match=r"naval, toy"):
         data.load("iris")

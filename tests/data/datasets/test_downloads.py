@@ -1,5 +1,6 @@
 import hashlib
 import threading
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -7,15 +8,14 @@ import pytest
 
 from data.making import batches, cifar_tar, made
 from pmcnet import data
-from pmcnet.data.datasets import downloads
-from pmcnet.data.datasets.downloads import DOWNLOADS, Download
-from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.images import IMAGE_SETS
-from pmcnet.data.datasets.uci import FOLDER_TABLES
+from pmcnet.data.datasets import catalogue, downloads
+from pmcnet.data.datasets.downloads import Download
+from pmcnet.data.datasets.mnist import MNIST
 from pmcnet.data.readers.checksums import Published
 from pmcnet.errors import InputError
 
 CONTENT = b"some bytes" * 1000
+FETCHED = [one for one in (*catalogue.TABLES, *catalogue.IMAGE_SETS) if one.downloads]
 
 
 def item(url: str, path: str = "set/file.bin", content: bytes = CONTENT) -> Download:
@@ -27,7 +27,8 @@ def known(monkeypatch):
     """Make `fetch` know these files as those of "set"."""
 
     def know(*items: Download) -> None:
-        monkeypatch.setattr(downloads, "DOWNLOADS", {"set": items})
+        named = replace(MNIST, name="set", downloads=items)
+        monkeypatch.setattr(catalogue, "IMAGE_SETS", (*catalogue.IMAGE_SETS, named))
 
     return know
 
@@ -167,26 +168,22 @@ def test_loading_never_fetches(tmp_path, monkeypatch):
     data.catalogue(tmp_path)
 
 
-def forms(name: str) -> tuple[Form, ...]:
-    return (IMAGE_SETS[name] if name in IMAGE_SETS else FOLDER_TABLES[name]).forms
-
-
 def test_everything_of_the_folder_can_be_fetched():
-    assert set(DOWNLOADS) == {*data.image_names(), "protein", "naval"}
+    assert {one.name for one in FETCHED} == {*data.image_names(), "protein", "naval"}
 
 
-@pytest.mark.parametrize("name", DOWNLOADS)
-def test_fetched_files_are_where_they_are_looked_for(name, tmp_path):
-    for one in DOWNLOADS[name]:
+@pytest.mark.parametrize("dataset", FETCHED, ids=lambda one: one.name)
+def test_fetched_files_are_where_they_are_looked_for(dataset, tmp_path):
+    for one in dataset.downloads:
         made(tmp_path / one.path, b"")
-    assert None not in forms(name)[0].found(tmp_path)
+    assert None not in dataset.forms[0].found(tmp_path)
 
 
-@pytest.mark.parametrize("name", DOWNLOADS)
-def test_official_addresses_are_secure_and_sums_complete(name):
-    for one in DOWNLOADS[name]:
+@pytest.mark.parametrize("dataset", FETCHED, ids=lambda one: one.name)
+def test_official_addresses_are_secure_and_sums_complete(dataset):
+    for one in dataset.downloads:
         assert one.url.startswith("https://")
-        assert one.published.dataset == name
+        assert one.published.dataset == dataset.name
         assert len(one.published.digest) == {"md5": 32, "sha256": 64}[one.published.algorithm]
 
 

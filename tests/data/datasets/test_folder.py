@@ -87,10 +87,10 @@ def test_at_hand_needs_every_file_of_a_form(tmp_path):
 def test_missing_files_are_those_of_the_official_form(tmp_path):
     with pytest.raises(
         InputError, match=rf"letters is not at hand: the data folder {tmp_path} has no a.gz, b\."
-    ) as told:
+    ) as refusal:
         read_first("letters", FORMS, tmp_path, True)
-    assert "`pmcnet datasets --fetch letters`" in str(told.value)
-    assert "PMCNET_DATA" in str(told.value)
+    assert "`pmcnet datasets --fetch letters`" in str(refusal.value)
+    assert "PMCNET_DATA" in str(refusal.value)
 
 
 def test_missing_files_are_those_of_the_form_that_is_nearly_there(tmp_path):

@@ -3,7 +3,8 @@ import pytest
 
 from data.making import idx_folder, labels, mnist_arrays
 from pmcnet import data
-from pmcnet.data.datasets.images import IMAGE_SETS
+from pmcnet.data.datasets.catalogue import IMAGE_SETS
+from pmcnet.data.datasets.mnist import MNIST
 from pmcnet.errors import InputError
 
 
@@ -17,9 +18,8 @@ def test_image_names_are_known():
     assert data.image_names() == ("mnist", "mnist-c", "fashion-mnist", "svhn-g", "cifar10")
 
 
-@pytest.mark.parametrize("name", data.image_names())
-def test_image_sets_have_ten_named_classes_and_a_source(name):
-    known = IMAGE_SETS[name]
+@pytest.mark.parametrize("known", IMAGE_SETS, ids=data.image_names())
+def test_image_sets_have_ten_named_classes_and_a_source(known):
     assert len(set(known.classes)) == 10
     assert known.source.endswith(".")
     assert "(19" in known.source or "(20" in known.source
@@ -27,9 +27,9 @@ def test_image_sets_have_ten_named_classes_and_a_source(name):
 
 def test_image_sets_cannot_be_changed():
     with pytest.raises(TypeError):
-        IMAGE_SETS["mnist"] = IMAGE_SETS["cifar10"]
+        IMAGE_SETS[0] = IMAGE_SETS[1]
     with pytest.raises(AttributeError):
-        IMAGE_SETS["mnist"].n_train = 0
+        IMAGE_SETS[0].n_test = 0
 
 
 def test_load_images_unknown_name_lists_the_known_ones():
@@ -166,8 +166,8 @@ def test_image_split_seed_out_of_range_is_refused(seed):
 
 def test_sets_at_hand_are_of_the_announced_sizes(shared):
     folder = shared("mnist.npz")
-    known, found = IMAGE_SETS["mnist"], data.load_images("mnist", folder)
-    assert found.x_train.shape == (known.n_train, *known.shape)
-    assert found.x_test.shape == (known.n_test, *known.shape)
+    found = data.load_images("mnist", folder)
+    assert found.x_train.shape == (MNIST.n_rows - MNIST.n_test, *MNIST.shape)
+    assert found.x_test.shape == (MNIST.n_test, *MNIST.shape)
     assert np.unique(found.y_train).tolist() == list(range(10))
     assert found.x_train.dtype == found.x_test.dtype == np.uint8

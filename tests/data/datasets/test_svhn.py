@@ -57,7 +57,7 @@ def test_files_may_lie_in_the_folder_itself(svhn):
     assert len(data.load_images("svhn-g", svhn, verify=False).x_train) == 5
 
 
-def test_sums_are_verified_unless_told_otherwise(svhn):
+def test_sums_are_verified_by_default(svhn):
     with pytest.raises(
         InputError, match=r"train_32x32\.mat is not the published.*e26dedcc434d2e4c54c9b2d4a06d8373"
     ):

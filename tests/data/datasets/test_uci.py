@@ -10,7 +10,11 @@ from pmcnet.data.datasets import uci
 from pmcnet.data.readers.checksums import Published
 from pmcnet.errors import InputError
 
-CASP = '"RMSD","F1","F2","F3","F4","F5","F6","F7","F8","F9"\n17.284,1,2,3,4,5,6,7,8,9\n6.021,10,20,30,40,50,60,70,80,90\n'
+CASP = """\
+"RMSD","F1","F2","F3","F4","F5","F6","F7","F8","F9"
+17.284,1,2,3,4,5,6,7,8,9
+6.021,10,20,30,40,50,60,70,80,90
+"""
 NAVAL = "".join(
     "".join(f"   {row + column:.7e}" for column in range(18)) + "\n" for row in (0, 100)
 )
@@ -73,7 +77,7 @@ def test_tables_are_read_in_their_archive(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_sums_are_verified_unless_told_otherwise(tmp_path, name, monkeypatch):
+def test_sums_are_verified_by_default(tmp_path, name, monkeypatch):
     made(tmp_path / PLACES[name], TEXTS[name].encode())
     known = getattr(uci, f"_{name.upper()}")
     with pytest.raises(
@@ -181,7 +185,10 @@ def test_published_sum_of_protein_is_that_of_its_rows(shared, tmp_path):
 
 
 def test_published_sum_of_naval_is_that_of_its_rows(shared, published, tmp_path):
-    """The text of UCI's file, written again from its numbers; the second target only the published rows have."""
+    """The text of UCI's file, written again from its numbers.
+
+    Only the published rows have the second target.
+    """
     with np.load(shared(STORED["naval"]) / STORED["naval"]) as stored:
         x, y = stored["X"], stored["y"]
     rows, order = published("naval"), np.random.RandomState(2).permutation(len(x))

@@ -65,7 +65,7 @@ def test_malformed_file_is_refused(tmp_path, name, content, message):
 
 
 def test_announced_size_allocates_nothing(tmp_path, monkeypatch):
-    """A header may claim anything: the whole claim is compared with the official size before reading on."""
+    """A header may claim anything: it is compared with the official size before reading on."""
     path = made(tmp_path / "a-ubyte", header(2051, 60_001, 28, 28))
     monkeypatch.setattr(
         "pmcnet.data.readers.idx.math.prod", lambda sizes: pytest.fail("counted before the check")
@@ -119,7 +119,7 @@ def test_load_images_takes_packed_and_unpacked_files_together(tmp_path):
     assert data.load_images("mnist", tmp_path, verify=False).y_train.tolist() == arrays[1].tolist()
 
 
-def test_load_images_verifies_unless_told_otherwise(tmp_path):
+def test_load_images_verifies_by_default(tmp_path):
     idx_folder(tmp_path / "mnist", mnist_arrays())
     with pytest.raises(
         InputError, match=r"6bbc9ace898e44ae57da46a324031adb.*--fetch mnist.*verify=False"

@@ -13,8 +13,9 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.downloads import Download
 from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.pixels import Parts
+from pmcnet.data.datasets.images import ImageSet, Parts
 from pmcnet.data.readers.checksums import Published, check_end, exactly, reading
 from pmcnet.data.readers.npy import BYTES, Wanted, read_npz
 from pmcnet.errors import InputError
@@ -23,6 +24,8 @@ _N_IMAGES = 10_000  # of a batch
 _RECORD = 1 + 3 * 32 * 32
 _N_MEMBERS = 100  # how far into an archive to look
 _SIDE = 100  # images along each side of a mosaic
+_OBJECTS = "airplane automobile bird cat deer dog frog horse ship truck"
+_UNPACKED_PLACES = ("cifar10/cifar-10-batches-bin/", "cifar-10-batches-bin/", "cifar10/")
 
 _BATCHES: Mapping[str, Published] = MappingProxyType(
     {
@@ -74,21 +77,31 @@ def read_mosaics(paths: Sequence[Path], verify: bool) -> Parts:
     )
 
 
-FORMS = (
-    Form((("cifar10/cifar-10-binary.tar.gz", "cifar-10-binary.tar.gz"),), read_archive),
-    Form(
-        tuple(
-            (
-                f"cifar10/cifar-10-batches-bin/{name}.bin",
-                f"cifar-10-batches-bin/{name}.bin",
-                f"cifar10/{name}.bin",
-            )
-            for name in _BATCHES
+CIFAR10 = ImageSet(
+    name="cifar10",
+    n_rows=60_000,
+    n_test=10_000,
+    shape=(3, 32, 32),
+    classes=tuple(_OBJECTS.split()),
+    source="Krizhevsky (2009), Learning Multiple Layers of Features from Tiny Images. No licence "
+    "is stated.",
+    forms=(
+        Form((("cifar10/cifar-10-binary.tar.gz", "cifar-10-binary.tar.gz"),), read_archive),
+        Form(
+            tuple(tuple(f"{place}{name}.bin" for place in _UNPACKED_PLACES) for name in _BATCHES),
+            read_batches,
         ),
-        read_batches,
+        Form(
+            (*((f"cifar10/{name}.webp",) for name in _BATCHES), ("cifar10/labels.npz",)),
+            read_mosaics,
+        ),
     ),
-    Form(
-        (*((f"cifar10/{name}.webp",) for name in _BATCHES), ("cifar10/labels.npz",)), read_mosaics
+    downloads=(
+        Download(
+            "cifar10/cifar-10-binary.tar.gz",
+            "https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",
+            Published("cifar10", "c32a1d4ab5d03f1284b67883e8d87530"),
+        ),
     ),
 )
 
@@ -106,8 +119,7 @@ def _check_size(n_bytes: int, what: str) -> None:
     if n_bytes % _RECORD or not 1 <= n_bytes // _RECORD <= _N_IMAGES:
         raise InputError(
             f"{what} has {n_bytes} bytes; 1 to {_N_IMAGES} records of {_RECORD} bytes are "
-            "possible. "
-            "Replace it by the binary version of CIFAR-10."
+            "possible. Replace it by the binary version of CIFAR-10."
         )
 
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from pmcnet.data.table import Features, Split
 from pmcnet.errors import InputError
-from pmcnet.rng import check_seed, stream
 
 Rule = Literal["threshold", "drawn"]
 
@@ -33,9 +32,7 @@ class ControlData(NamedTuple):
     """Rows drawn from a known network, and that network."""
 
     split: Split  # no validation rows: x_val is (0, 3)
-    theta: NDArray[
-        np.float64
-    ]  # (16,): weight1 (3, 3) row by row, bias1 (3,), weight2 (1, 3), bias2 (1,)
+    theta: NDArray[np.float64]  # (16,): weight1 (3, 3) by rows, bias1 (3,), weight2 (3,), bias2
     probability_test: NDArray[np.float64]  # (n_test,): of class 1, by the true network
 
 
@@ -55,22 +52,23 @@ def control(
         labels: "threshold" for 1 where the probability exceeds 1/2, "drawn" for 1 with that
             probability.
     """
+    from pmcnet.rng import check_seed  # imports torch, which takes seconds
+
     _check_request(n_train, n_test, labels)
     seed = check_seed(seed)
     theta = SIGMA * _source(seed, _THETA).standard_normal(N_PARAMETERS)  # (16,)
     x_train = _source(seed, _TRAIN_INPUTS).standard_normal((n_train, N_INPUTS))
     x_test = _source(seed, _TEST_INPUTS).standard_normal((n_test, N_INPUTS))
     probability_test = probability(theta, x_test)  # (n_test,)
-    y_train = _label(
-        probability(theta, x_train), _source(seed, _TRAIN_LABELS), labels
-    )  # (n_train,)
+    probability_train = probability(theta, x_train)  # (n_train,)
+    y_train = _label(probability_train, _source(seed, _TRAIN_LABELS), labels)  # (n_train,)
     y_test = _label(probability_test, _source(seed, _TEST_LABELS), labels)  # (n_test,)
     split = Split(x_train, y_train, x_train[:0], y_train[:0], x_test, y_test)
     return ControlData(split, theta, probability_test)
 
 
 def probability(theta: NDArray[np.float64], x: Features) -> NDArray[np.float64]:
-    """Probability of class 1 by the network with parameters theta (16,), at inputs (N, 3) -> (N,)."""
+    """Probability of class 1 by the network with parameters theta (16,); inputs (N, 3) -> (N,)."""
     weight1, bias1, weight2, bias2 = np.split(
         theta, np.cumsum([N_HIDDEN * N_INPUTS, N_HIDDEN, N_HIDDEN])
     )
@@ -80,6 +78,8 @@ def probability(theta: NDArray[np.float64], x: Features) -> NDArray[np.float64]:
 
 
 def _source(seed: int, block: int) -> np.random.Generator:
+    from pmcnet.rng import stream
+
     return stream(seed, _STEP, block).host
 
 

@@ -17,14 +17,15 @@ VARIABLE = "PMCNET_DATA"
 
 
 class Form(NamedTuple, Generic[Read]):
-    """One way in which a dataset may be stored: the files it takes and what reads them."""
+    """One way in which a dataset may be stored: the files it takes and what reads them.
 
-    needs: tuple[
-        tuple[str, ...], ...
-    ]  # for each file its possible places below the data folder, best first
-    read: Callable[
-        [Sequence[Path], bool], Read
-    ]  # from the files, in that order, and whether to verify their sums
+    `needs` has for each file its possible places below the data folder, best first, and is empty
+    for what comes with a package. `read` gets the files, in that order, and whether to verify their
+    sums.
+    """
+
+    needs: tuple[tuple[str, ...], ...]
+    read: Callable[[Sequence[Path], bool], Read]
 
     def found(self, folder: Path) -> list[Path | None]:
         """The place of each file, None for those that are missing."""
@@ -41,9 +42,8 @@ def data_folder(folder: str | Path | None = None) -> Path:
         folder: Taken if given.
     """
     cache = os.environ.get("XDG_CACHE_HOME", "")
-    default = (
-        Path(cache) if os.path.isabs(cache) else Path("~/.cache")
-    )  # a relative one is to be ignored
+    # a relative one is to be ignored
+    default = Path(cache) if os.path.isabs(cache) else Path("~/.cache")
     chosen = Path(folder or os.environ.get(VARIABLE) or default / "pmcnet").expanduser().absolute()
     if chosen.exists() and not chosen.is_dir():
         raise InputError(
@@ -58,7 +58,7 @@ def at_hand(forms: Sequence[Form[object]], folder: Path) -> bool:
 
 
 def read_first(name: str, forms: Sequence[Form[Read]], folder: Path, verify: bool) -> Read:
-    """What the first form says whose files are all there."""
+    """What is read from the first form whose files are all there."""
     for form in forms:
         paths = [path for path in form.found(folder) if path is not None]
         if len(paths) == len(form.needs):
@@ -68,6 +68,6 @@ def read_first(name: str, forms: Sequence[Form[Read]], folder: Path, verify: boo
     missing = ", ".join(needed[0] for needed, path in places if path is None)
     raise InputError(
         f"{name} is not at hand: the data folder {folder} has no {missing}. Put the official file "
-        "there, fetch it with "
-        f"`pmcnet datasets --fetch {name}`, or name another folder in {VARIABLE}."
+        f"there, fetch it with `pmcnet datasets --fetch {name}`, or name another folder in "
+        f"{VARIABLE}."
     )

@@ -1,4 +1,4 @@
-"""MNIST-C, corruption "rotate": MNIST with each digit turned by 0.4 radians to one side or the other.
+"""MNIST-C, corruption "rotate": MNIST with each digit turned by 0.4 radians to either side.
 
 Mu and Gilmer (2019), MNIST-C: A Robustness Benchmark for Computer Vision. Read from the published
 files, or made from MNIST by their recipe: rotation about the centre (13.5, 13.5), linear
@@ -6,15 +6,17 @@ interpolation, zeros outside, rounding to bytes. The published files do not say 
 an image was turned, so a set that is made has directions of its own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.downloads import Download
 from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.pixels import Parts, Pixels
+from pmcnet.data.datasets.images import ImageSet, Parts, Pixels
+from pmcnet.data.datasets.mnist import DIGITS, MNIST, SHAPE, parts, read_arrays
 from pmcnet.data.readers.checksums import Published, pieces
 from pmcnet.data.readers.npy import BYTES, WHOLE, Wanted, read_npy, read_npz
 from pmcnet.errors import InputError
@@ -44,8 +46,8 @@ def rotate(images: Pixels, signs: NDArray[np.integer[Any]]) -> Pixels:
     """
     if images.dtype != np.uint8 or images.shape[1:] not in ((_SIDE, _SIDE), (1, _SIDE, _SIDE)):
         raise InputError(
-            f"images must be bytes (N, 28, 28) or (N, 1, 28, 28); got {images.dtype} "
-            f"{images.shape}."
+            "images must be bytes (N, 28, 28) or (N, 1, 28, 28); got "
+            f"{images.dtype} {images.shape}."
         )
     if signs.shape != images.shape[:1] or not np.isin(signs, (-1, 1)).all():
         raise InputError(
@@ -69,61 +71,56 @@ def random_signs(n_train: int, n_test: int) -> tuple[NDArray[np.int64], NDArray[
     return signs[:n_train], signs[n_train:]
 
 
-def forms(mnist: Sequence[Form[Parts]]) -> tuple[Form[Parts], ...]:
-    """The published files, unpacked or in their archive, a set made earlier, or MNIST in any of its forms."""
-    return (
-        Form((("mnist_c.zip", "mnist_c/mnist_c.zip"),), _read_archive),
-        Form(tuple((f"mnist_c/rotate/{name}.npy",) for name in _WANTED), _read_arrays),
-        Form((("mnist_c_rotate_regen.npz",),), _read_made),
-        *(Form(form.needs, _maker(form)) for form in mnist),
-    )
-
-
 def _read_archive(paths: Sequence[Path], verify: bool) -> Parts:
     (path,) = paths
     if verify:
         ARCHIVE.check(pieces(path), path)
     wanted = {f"mnist_c/rotate/{name}": one for name, one in _WANTED.items()}
-    return _parts(read_npz(path, wanted))
+    return parts(*read_npz(path, wanted))
 
 
-def _read_arrays(paths: Sequence[Path], verify: bool) -> Parts:
-    return _parts(list(map(read_npy, paths, _WANTED.values())))
+def _read_unpacked(paths: Sequence[Path], verify: bool) -> Parts:
+    return parts(*map(read_npy, paths, _WANTED.values()))
 
 
 def _read_made(paths: Sequence[Path], verify: bool) -> Parts:
-    (path,) = paths
-    sizes = (("train", 60_000), ("test", 10_000))
-    images = {f"x_{part}": Wanted((n, _SIDE, _SIDE), BYTES) for part, n in sizes}
-    labels = {f"y_{part}": Wanted((n,), WHOLE) for part, n in sizes}
-    x_train, x_test, y_train, y_test = read_npz(path, images | labels)
-    return _parts([x_train, y_train, x_test, y_test], _MADE)
+    return read_arrays(paths, verify)._replace(remark=_MADE)
 
 
-def _maker(form: Form[Parts]) -> Callable[[Sequence[Path], bool], Parts]:
-    def made(paths: Sequence[Path], verify: bool) -> Parts:
+def _made_from(form: Form[Parts]) -> Form[Parts]:
+    """MNIST in one of its forms, turned."""
+
+    def read(paths: Sequence[Path], verify: bool) -> Parts:
         mnist = form.read(paths, verify)
         train, test = random_signs(len(mnist.x_train), len(mnist.x_test))
         return mnist._replace(
             x_train=rotate(mnist.x_train, train), x_test=rotate(mnist.x_test, test), remark=_MADE
         )
 
-    return made
+    return Form(form.needs, read)
 
 
-def _parts(arrays: Sequence[NDArray[Any]], remark: str = "") -> Parts:
-    x_train, y_train, x_test, y_test = arrays
-    return Parts(
-        x_train.reshape(-1, 1, _SIDE, _SIDE),
-        y_train.astype(np.int64),
-        x_test.reshape(-1, 1, _SIDE, _SIDE),
-        y_test.astype(np.int64),
-        remark,
-    )
+MNIST_C = ImageSet(
+    name="mnist-c",
+    n_rows=70_000,
+    n_test=10_000,
+    shape=SHAPE,
+    classes=DIGITS,
+    source="Mu and Gilmer (2019), MNIST-C, corruption rotate. CC BY 4.0.",
+    forms=(
+        Form((("mnist_c.zip", "mnist_c/mnist_c.zip"),), _read_archive),
+        Form(tuple((f"mnist_c/rotate/{name}.npy",) for name in _WANTED), _read_unpacked),
+        Form((("mnist_c_rotate_regen.npz",),), _read_made),
+        *map(_made_from, MNIST.forms),
+    ),
+    downloads=(
+        Download("mnist_c.zip", "https://zenodo.org/record/3239543/files/mnist_c.zip", ARCHIVE),
+    ),
+)
 
 
 def _interpolation(sign: int) -> Any:
-    """The sparse matrix (784, 784) that takes an image to its rotation: at most four weights in each row."""
+    """The sparse matrix (784, 784) that rotates an image: at most four weights in each row."""
     from scipy import sparse  # type: ignore[import-untyped]  # takes long to import
 
     cos, sin = np.cos(ANGLE * sign), np.sin(ANGLE * sign)

@@ -1,6 +1,6 @@
 """Street View House Numbers, cropped digits: train_32x32.mat and test_32x32.mat, turned to grey.
 
-In colour, and without labels, they are what networks that know other things should not be sure of.
+In colour and without labels they serve as outliers, of which other networks should be unsure.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,17 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.downloads import Download
 from pmcnet.data.datasets.folder import Form, at_hand, data_folder, read_first
-from pmcnet.data.datasets.pixels import Classes, Parts, Pixels
+from pmcnet.data.datasets.images import Classes, ImageSet, Parts, Pixels
 from pmcnet.data.readers.checksums import Published, check_shape, pieces
 from pmcnet.data.readers.npy import BYTES, Wanted, read_npz
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 
 _N_TRAIN, _N_TEST = 73_257, 26_032
 _GREY = (299, 587, 114)  # thousandths of red, green and blue: ITU-R 601
 _BLOCK = 4096
 
+_ADDRESS = "https://ufldl.stanford.edu/housenumbers"
 TRAIN = Published("svhn-g", "e26dedcc434d2e4c54c9b2d4a06d8373")
 TEST = Published("svhn-g", "eb5a983be6a315427106f1b164d9cef3")
 
@@ -33,16 +35,31 @@ def read_grey(paths: Sequence[Path], verify: bool) -> Parts:
     return Parts(grey(x_train), y_train, grey(x_test), y_test)
 
 
-FORMS = (
-    Form(
-        tuple((f"svhn/{name}_32x32.mat", f"{name}_32x32.mat") for name in ("train", "test")),
-        read_grey,
+SVHN_GREY = ImageSet(
+    name="svhn-g",
+    n_rows=_N_TRAIN + _N_TEST,
+    n_test=_N_TEST,
+    shape=(1, 32, 32),
+    classes=tuple("0123456789"),
+    source="Netzer, Wang, Coates, Bissacco, Wu and Ng (2011), Street View House Numbers, cropped "
+    "digits. For non-commercial use only. Turned to grey.",
+    forms=(
+        Form(
+            tuple((f"svhn/{part}_32x32.mat", f"{part}_32x32.mat") for part in ("train", "test")),
+            read_grey,
+        ),
+    ),
+    downloads=(
+        Download("svhn/train_32x32.mat", f"{_ADDRESS}/train_32x32.mat", TRAIN),
+        Download("svhn/test_32x32.mat", f"{_ADDRESS}/test_32x32.mat", TEST),
     ),
 )
 
 
 def crops(folder: str | Path | None = None) -> Pixels | None:
-    """Crops in colour (n, 3, 32, 32): those of a file of some, else the official test set; None without either.
+    """Crops in colour (n, 3, 32, 32): those of a file of some, else the official test set.
+
+    None where neither is at hand.
 
     Args:
         folder: The data folder; by default that of PMCNET_DATA, else the user's cache folder.
@@ -108,8 +125,8 @@ def _parsed(parse: Callable[..., Any], path: Path, **options: Any) -> Any:
         raise
     except Exception as error:  # the parser fails on damaged files in many ways
         raise InputError(
-            f"{path} cannot be read as a MATLAB file of version 5 ({told(error)}). Replace it by "
-            "the official file."
+            f"{path} cannot be read as a MATLAB file of version 5 ({one_line(error)}). Replace it "
+            "by the official file."
         ) from error
 
 

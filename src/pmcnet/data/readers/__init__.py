@@ -1,1 +1,1 @@
-"""Files into tables and arrays, within bounds."""
+"""Files into tables and arrays, within bounds: one file per format, listed in `registry`."""

@@ -1,8 +1,8 @@
-"""What a cell of a file says: a number, a text, or nothing.
+"""What a cell of a file holds: a number, a string, or nothing.
 
-A column of numbers is one where every cell is a number or missing, or every cell a truth value
-(true 1, false 0) or missing. One word that is neither makes the whole column text: nothing is
-turned into a missing value because it could not be read.
+In a column of numbers every cell is a number or missing, or every cell is a boolean (true 1, false
+0) or missing. One word that is neither makes the whole column strings: no cell becomes a missing
+value because it could not be read.
 """
 
 import math
@@ -21,11 +21,10 @@ Kind = Literal["number", "text"]
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 
-# In a column of text a question mark may be a category of its own, so it is missing only among
-# numbers.
+# Among strings a question mark may be a level of its own, so it is missing only among numbers.
 MISSING_NUMBER = (*MISSING, "?")
 
-_TRUTH: Mapping[str, float] = MappingProxyType(
+_BOOLEANS: Mapping[str, float] = MappingProxyType(
     {
         word: value
         for name, value in (("true", 1.0), ("false", 0.0))
@@ -39,11 +38,9 @@ def number(word: str) -> float | None:
     word = word.strip()
     if word in MISSING_NUMBER:
         return math.nan
-    if word in _TRUTH:
-        return _TRUTH[word]
-    if (
-        "_" in word or not word.isascii()
-    ):  # float() takes 1_000 and the digits of every script; files do not mean them
+    if word in _BOOLEANS:
+        return _BOOLEANS[word]
+    if "_" in word or not word.isascii():  # float() takes 1_000 and the digits of every script
         return None
     try:
         return float(word)
@@ -55,7 +52,7 @@ def to_numbers(column: "Series", *, where: str, first_row: int = 1) -> "Series":
     """The column as float64.
 
     Args:
-        column: Of numbers, of truth values or of words.
+        column: Of numbers, booleans or words.
         where: Names the file in errors.
         first_row: Number of the column's first row in that file.
     """
@@ -70,23 +67,26 @@ def to_numbers(column: "Series", *, where: str, first_row: int = 1) -> "Series":
         if value is None:
             raise InputError(
                 f"column {column.name!r} of {where} must hold numbers; row {first_row + row} (the "
-                "header not counted) "
-                f"holds {shown(word)}. Correct it, or leave the cell empty if the value is missing."
+                f"header not counted) holds {shown(word)}. Correct it, or leave the cell empty if "
+                "the value is missing."
             )
         values[row] = value
     return pd.Series(values, index=column.index, name=column.name)
 
 
-def to_text(column: "Series") -> "Series":
-    """The column as text; missing values stay missing."""
+def to_strings(column: "Series") -> "Series":
+    """The column as strings; missing values stay missing."""
     import pandas as pd
 
-    text = pd.Series(["text"]).dtype  # `str` from pandas 3 on, `object` before
-    return column.map(str, na_action="ignore").astype(text)
+    strings = pd.Series(["string"]).dtype  # `str` from pandas 3 on, `object` before
+    return column.map(str, na_action="ignore").astype(strings)
 
 
-def settled(column: "Series") -> "Series":
-    """A column as pandas read it whole, with numbers found among ` NA` and `?`; truth values with gaps are 1 and 0."""
+def inferred(column: "Series") -> "Series":
+    """A column that pandas read whole, as numbers if it holds them among ` NA` and `?`.
+
+    Booleans with gaps become 1 and 0.
+    """
     import pandas as pd
 
     found = pd.api.types.infer_dtype(column, skipna=True)
@@ -95,7 +95,7 @@ def settled(column: "Series") -> "Series":
     if found != "string":
         return column
     numbers: dict[str, float] = {}
-    kinds: set[bool] = set()  # whether a truth value, of those that are not missing
+    boolean: set[bool] = set()  # whether a word is one, for the words that are not missing
     for word in column.tolist():
         if word in numbers or not isinstance(word, str):  # seen, or missing
             continue
@@ -104,8 +104,8 @@ def settled(column: "Series") -> "Series":
             return column
         numbers[word] = value
         if not math.isnan(value):
-            kinds.add(word.strip() in _TRUTH)
-    return column.map(numbers).astype("float64") if len(kinds) == 1 else column
+            boolean.add(word.strip() in _BOOLEANS)
+    return column.map(numbers).astype("float64") if len(boolean) == 1 else column
 
 
 def _as_float(value: int) -> float:
@@ -117,7 +117,9 @@ def _as_float(value: int) -> float:
 
 
 def column_kinds(frame: "DataFrame") -> dict[str, Kind]:
-    """What `frame_chunks` has to be asked for, to read later rows as this frame was read; truth values are numbers.
+    """The `columns` with which `frame_chunks` reads later rows as this frame was read.
+
+    Booleans are numbers.
 
     Args:
         frame: As `read_frame` gives it.
@@ -146,18 +148,18 @@ def check_asked(columns: Mapping[str, Kind], names: Iterable[str], where: str) -
 def converted(
     frame: "DataFrame", columns: Mapping[str, Kind], *, where: str, first_row: int = 1
 ) -> "DataFrame":
-    """The frame with the asked columns as float64 or text, the others untouched."""
+    """The frame with the asked columns as float64 or strings, the others untouched."""
     changed = {
         name: to_numbers(frame[name], where=where, first_row=first_row)
         if kind == "number"
-        else to_text(frame[name])
+        else to_strings(frame[name])
         for name, kind in columns.items()
     }
     return replaced(frame, changed)
 
 
 def replaced(frame: "DataFrame", columns: Mapping[str, "Series"]) -> "DataFrame":
-    """The frame with other columns under some of its names; unlike `assign` it takes every name, and many of them."""
+    """The frame with other columns under some of its names; unlike `assign` it takes any name."""
     import pandas as pd
 
     if not columns:

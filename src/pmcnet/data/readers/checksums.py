@@ -1,4 +1,4 @@
-"""Files that may be damaged or false: read within bounds, compared with a published sum, errors that name the file."""
+"""Files that may be damaged or false: read within bounds and compared with a published sum."""
 
 import hashlib
 import lzma
@@ -13,30 +13,26 @@ from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 
 _BLOCK = 1 << 20
 
 _DAMAGE = (
-    *(
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        OSError,
-        RuntimeError,
-        SyntaxError,
-        TypeError,
-        ValueError,
-    ),
-    *(
-        lzma.LZMAError,
-        struct.error,
-        tarfile.TarError,
-        tokenize.TokenError,
-        zipfile.BadZipFile,
-        zlib.error,
-    ),
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    tarfile.TarError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 
 
@@ -66,10 +62,8 @@ class Published(NamedTuple):
         if found != self.digest:
             raise InputError(
                 f"{path} is not the published file of {self.dataset}: its {self.algorithm} is "
-                f"{found} instead of "
-                f"{self.digest}. Remove it and run `pmcnet datasets --fetch {self.dataset}`, or "
-                "read it with "
-                "verify=False if it was changed on purpose."
+                f"{found} instead of {self.digest}. Remove it and run `pmcnet datasets --fetch "
+                f"{self.dataset}`, or read it with verify=False if it was changed on purpose."
             )
 
     def of(self, content: Iterable[bytes]) -> str:
@@ -100,7 +94,8 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
     except _DAMAGE as error:
         raise InputError(
-            f"{path} is damaged or of another kind: {told(error)}. Replace it by the official file."
+            f"{path} is damaged or of another kind: {one_line(error)}. Replace it by the official "
+            "file."
         ) from error
 
 
@@ -135,6 +130,5 @@ def check_shape(found: tuple[int, ...], largest: tuple[int, ...], what: str) -> 
         each = " x ".join(map(str, largest[1:])) or "1"
         raise InputError(
             f"{what} announces the shape {found}; 1 to {largest[0]} entries of {each} are "
-            "possible. "
-            "Replace it by the official file."
+            "possible. Replace it by the official file."
         )

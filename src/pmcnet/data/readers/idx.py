@@ -3,42 +3,15 @@
 import gzip
 import math
 import struct
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.pixels import Parts
 from pmcnet.data.readers.checksums import Published, check_end, check_shape, exactly, reading
 from pmcnet.errors import InputError
 
 _UNSIGNED_BYTES = 0x800
-_FILES = {
-    "train-images-idx3-ubyte": (60_000, 28, 28),
-    "train-labels-idx1-ubyte": (60_000,),
-    "t10k-images-idx3-ubyte": (10_000, 28, 28),
-    "t10k-labels-idx1-ubyte": (10_000,),
-}
-
-
-def idx_form(name: str, md5: Sequence[str]) -> Form[Parts]:
-    """Four files in a folder of the dataset's name.
-
-    Args:
-        name: Of the dataset.
-        md5: Of training images, training labels, test images and test labels, each unpacked.
-    """
-
-    def read(paths: Sequence[Path], verify: bool) -> Parts:
-        known = [Published(name, digest) if verify else None for digest in md5]
-        x_train, y_train, x_test, y_test = map(read_idx, paths, _FILES.values(), known)
-        return Parts(
-            x_train[:, None], y_train.astype(np.int64), x_test[:, None], y_test.astype(np.int64)
-        )
-
-    return Form(tuple((f"{name}/{file}.gz", f"{name}/{file}") for file in _FILES), read)
 
 
 def read_idx(
@@ -57,8 +30,7 @@ def read_idx(
         if magic != _UNSIGNED_BYTES + len(shape):
             raise InputError(
                 f"{path} begins with the number {magic}; IDX files of {len(shape)}-dimensional "
-                "bytes begin with "
-                f"{_UNSIGNED_BYTES + len(shape)}. Replace it by the official file."
+                f"bytes begin with {_UNSIGNED_BYTES + len(shape)}. Replace it by the official file."
             )
         check_shape(tuple(sizes), shape, str(path))
         body = exactly(file, math.prod(sizes), path)

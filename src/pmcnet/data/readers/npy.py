@@ -1,4 +1,4 @@
-"""Arrays in .npy and .npz files: the header is checked before anything is allocated, and objects are never loaded."""
+"""Arrays in .npy and .npz files: headers are checked first, and objects are never loaded."""
 
 import io
 import math
@@ -57,9 +57,8 @@ def read_npz(path: Path, wanted: Mapping[str, Wanted], suffix: str = ".npy") -> 
 
 
 def _array(file: IO[bytes], wanted: Wanted, what: str, path: Path) -> NDArray[Any]:
-    begin = io.BytesIO(
-        file.read(_MOST_HEADER)
-    )  # a header that announces gigabytes finds no more than this
+    # a header that announces gigabytes finds no more than this
+    begin = io.BytesIO(file.read(_MOST_HEADER))
     version = npy_format.read_magic(begin)
     if version not in _HEADERS:
         raise InputError(

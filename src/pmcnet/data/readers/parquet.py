@@ -1,14 +1,14 @@
-"""Tables in Parquet files, by way of pyarrow, which not everyone has."""
+"""Tables in Parquet files, read by pyarrow, an optional library."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pmcnet.data.readers.base import Reader, check_names, check_some_rows
 from pmcnet.data.readers.cells import Kind, check_asked, converted
-from pmcnet.data.readers.paths import Place, check_names, check_some_rows
 from pmcnet.errors import InputError
-from pmcnet.io.files import told
+from pmcnet.io.files import one_line
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
@@ -18,19 +18,24 @@ _MOST_RATIO = 50
 _SMALL = 1 << 26
 
 
-def read_parquet(place: Place) -> "DataFrame":
-    """The whole table; an unnamed index that pandas wrote is left out."""
-    with _opened(place.path) as file:
-        columns = _columns(file, place.path)
-        _check_size(file.metadata.num_rows * len(columns), place.path)
-        return _plain(file.read(columns=columns)).to_pandas(ignore_metadata=True)
+class Parquet(Reader):
+    """Parquet, of which an unnamed index that pandas wrote is left out."""
+
+    def frame(self, path: Path) -> "DataFrame":
+        """The whole table."""
+        with _opened(path) as file:
+            columns = _columns(file, path)
+            _check_size(file.metadata.num_rows * len(columns), path)
+            return _plain(file.read(columns=columns)).to_pandas(ignore_metadata=True)
+
+    def chunks(self, path: Path, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
+        """The table in pieces; columns that were not asked for are as pyarrow gives them."""
+        with _opened(path) as file:
+            check_asked(columns, _columns(file, path), str(path))
+        return _chunks(path, columns, n_rows)
 
 
-def parquet_chunks(place: Place, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
-    """The table in pieces of at most n_rows; columns that were not asked for are as pyarrow gives them."""
-    with _opened(place.path) as file:
-        check_asked(columns, _columns(file, place.path), str(place.path))
-    return _chunks(place.path, columns, n_rows)
+PARQUET = Parquet(name="Parquet", suffixes=(".parquet",))
 
 
 def _chunks(path: Path, columns: Mapping[str, Kind], n_rows: int) -> Iterator["DataFrame"]:
@@ -40,7 +45,7 @@ def _chunks(path: Path, columns: Mapping[str, Kind], n_rows: int) -> Iterator["D
     start = 0
     with _opened(path) as file:
         for batch in file.iter_batches(batch_size=n_rows, columns=_columns(file, path)):
-            table = _plain(pa.Table.from_batches([batch]), gaps_in_truth=False)
+            table = _plain(pa.Table.from_batches([batch]), gaps_in_booleans=False)
             # whole numbers with gaps stay whole, so that they are written back as they were
             chunk = table.to_pandas(ignore_metadata=True, integer_object_nulls=True)
             chunk.index = pd.RangeIndex(start, start + len(chunk))
@@ -50,7 +55,7 @@ def _chunks(path: Path, columns: Mapping[str, Kind], n_rows: int) -> Iterator["D
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """The file, and its damages as errors of this package."""
+    """The file; what is wrong with it is an error of this package."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
@@ -73,12 +78,13 @@ def _opened(path: Path) -> Iterator[Any]:
         ValueError,
     ) as error:
         raise InputError(
-            f"{path} is not whole as a Parquet file ({told(error, 200)}). Copy or write it again."
+            f"{path} is not whole as a Parquet file ({one_line(error, 200)}). Copy or write it "
+            "again."
         ) from error
 
 
 def _columns(file: Any, path: Path) -> list[str]:
-    """Names of the columns, after a look at them."""
+    """Names of the columns, after checking names and types."""
     import pyarrow as pa
 
     schema = file.schema_arrow
@@ -93,8 +99,7 @@ def _columns(file: Any, path: Path) -> list[str]:
         ):
             raise InputError(
                 f"column {field.name!r} of {path} holds {field.type}; a cell must be a number, a "
-                "text, a truth "
-                "value or a date. Spread it over columns of its own, or drop it."
+                "string, a boolean or a date. Spread it over columns of its own, or drop it."
             )
     return list(names)
 
@@ -104,8 +109,7 @@ def _check_size(n_cells: int, path: Path) -> None:
     if n_cells > max(_SMALL, _MOST_RATIO * path.stat().st_size):
         raise InputError(
             f"{path} unpacks to {n_cells} cells, more than {_MOST_RATIO} for each of its bytes, as "
-            "a trap would. If it "
-            "is none, save it as CSV."
+            "a trap would. If it is none, save it as CSV."
         )
 
 
@@ -113,8 +117,8 @@ def _is_unnamed_index(name: str) -> bool:
     return name.startswith("__index_level_") and name.endswith("__")
 
 
-def _plain(table: Any, *, gaps_in_truth: bool = True) -> Any:
-    """The table without dictionaries and decimals, and truth values with gaps as numbers where asked."""
+def _plain(table: Any, *, gaps_in_booleans: bool = True) -> Any:
+    """The table without dictionaries and decimals; booleans with gaps as numbers where asked."""
     import pyarrow as pa
 
     def plain(position: int) -> Any:
@@ -123,7 +127,7 @@ def _plain(table: Any, *, gaps_in_truth: bool = True) -> Any:
             return column.cast(column.type.value_type)
         if pa.types.is_decimal(column.type):
             return column.cast(pa.float64())
-        if gaps_in_truth and pa.types.is_boolean(column.type) and column.null_count:
+        if gaps_in_booleans and pa.types.is_boolean(column.type) and column.null_count:
             return column.cast(pa.uint8()).cast(pa.float64())
         return column
 

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import parse_json, read_file, told
+from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.tensors import parse_tensors
 from pmcnet.rng import check_seed
 
@@ -73,7 +73,7 @@ def load_training(path: str | Path, device: torch.device | None = None) -> Train
         return _checked(TrainingState(moved, **form))
     except (LookupError, MemoryError, OSError, TypeError, ValueError) as error:
         raise InputError(
-            f"{path} cannot be read as a checkpoint ({told(error)}). Start the run again."
+            f"{path} cannot be read as a checkpoint ({one_line(error)}). Start the run again."
         ) from error
 
 

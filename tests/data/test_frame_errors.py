@@ -219,10 +219,10 @@ def test_parquet_damaged_within_says_so(rows):
     refused(rows(bytes(whole), "rows.parquet"), "not whole as a Parquet file")
 
 
-def test_damage_of_parquet_is_told_without_control_characters(rows):
+def test_damage_of_parquet_is_reported_without_control_characters(rows):
     """The reader's own messages quote bytes of the file, which a terminal would obey."""
-    told = b"\x1e" * 100  # in the place of the description: fields of a type that there is not
-    path = rows(b"PAR1" + told + len(told).to_bytes(4, "little") + b"PAR1", "rows.parquet")
+    footer = b"\x1e" * 100  # fields of a type that does not exist
+    path = rows(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1", "rows.parquet")
     for read in (data.read_frame, data.frame_chunks):
         with pytest.raises(InputError, match="not whole as a Parquet file") as refusal:
             read(path)
