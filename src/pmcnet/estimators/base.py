@@ -6,7 +6,7 @@ from copy import copy
 from dataclasses import replace
 from numbers import Real
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, cast
 
 import numpy as np
 import torch
@@ -30,13 +30,14 @@ from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
 from pmcnet.estimators import model_file
+from pmcnet.estimators.cached_network import CachedNetwork
 from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
 from pmcnet.estimators.fit import Fitting, PriorStd
 from pmcnet.estimators.networks import ModuleSource, network_for
 from pmcnet.estimators.observer import Companion
 from pmcnet.estimators.plan import plan, resolve_device
-from pmcnet.estimators.predictions import Array, Averaged, Uncertainty
+from pmcnet.estimators.predictions import Array, Averaged, EncodedRows, Uncertainty
 from pmcnet.estimators.training_rows import merged
 from pmcnet.methods.registry import Value, check_name
 
@@ -114,6 +115,18 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         other = copy(self)
         other.posterior_ = self.posterior_.thinned(n_passes, random_state)
+        return other
+
+    def encoded(self, X: Any) -> EncodedRows:
+        """Rows that every method takes for X without encoding them again."""
+        return EncodedRows(self._inputs(X))
+
+    def cached(self) -> Self:
+        """The same model; questions about the same encoded rows share one pass of the networks."""
+        check_is_fitted(self)
+        network = cast(Network, CachedNetwork(self.posterior_.network))
+        other = copy(self)
+        other.posterior_ = replace(self.posterior_, network=network)
         return other
 
     def save(self, path: str | Path) -> Path:
@@ -260,6 +273,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     def _inputs(self, X: Any) -> Tensor:
         """Rows as the network's inputs."""
         check_is_fitted(self)
+        if isinstance(X, EncodedRows):
+            return X.inputs
         encoded = self.encoder_.encode(self.encoder_.rows(self._raw(X, reset=False)))
         return torch.as_tensor(encoded).to(self.posterior_.samples.theta)
 

@@ -9,8 +9,9 @@ from pmcnet.estimators import PMCNetClassifier
 from pmcnet.runs.config import read_config
 from pmcnet.runs.folder import RunFolder
 from pmcnet.runs.predict import read_rows
+from pmcnet.runs.predictions import predictions_of
 from pmcnet.runs.run_record import metrics_record
-from pmcnet.runs.scores import Model, Record, score
+from pmcnet.runs.scores import Model, Record
 from pmcnet.runs.target_column import numbers_of, present
 
 
@@ -44,5 +45,6 @@ def evaluate_file(
     truth = present(frame[target], target)
     if not isinstance(model, PMCNetClassifier):
         truth = numbers_of(truth, target)
-    scored = score(model, read_rows(model, source), truth, n_passes=n_passes, seed=seed)
-    return metrics_record(model, scored, n_test=len(frame), fit_seconds=None)
+    rows = read_rows(model, source)
+    predictions = predictions_of(model, rows, truth, n_passes=n_passes, seed=seed)
+    return metrics_record(model, predictions.scored(), n_test=len(frame), fit_seconds=None)

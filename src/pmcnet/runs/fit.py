@@ -24,12 +24,13 @@ from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, write_text
 from pmcnet.runs.identity import problem
 from pmcnet.runs.lock import locked
-from pmcnet.runs.predict import predicted_columns, written
+from pmcnet.runs.predict import written
+from pmcnet.runs.predictions import Predictions, predictions_of
 from pmcnet.runs.prepare import Prepared, prepare
 from pmcnet.runs.processes import share_rows, share_settings
 from pmcnet.runs.run_observer import RunCompanion
 from pmcnet.runs.run_record import metrics_record, report_record
-from pmcnet.runs.scores import COVERAGE, Model, Record, Scored, score
+from pmcnet.runs.scores import Model, Record, Scored
 from pmcnet.runs.signals import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
@@ -226,10 +227,11 @@ def _finish(
 
     scored: Scored | None = None
     if len(prepared.y_test):
-        scored = score(
+        predictions = predictions_of(
             model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed
         )
-        _write_predictions(model, prepared, folder.predictions)
+        scored = predictions.scored()
+        _write_predictions(predictions, prepared, folder.predictions)
     model.save(folder.model)
     metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
     rows = (prepared.test_rows + 1).tolist()
@@ -243,11 +245,11 @@ def _finish(
     return Finished(folder, model, metrics, report)
 
 
-def _write_predictions(model: Model, prepared: Prepared, path: Path) -> None:
+def _write_predictions(predictions: Predictions, prepared: Prepared, path: Path) -> None:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
-    added = predicted_columns(model, prepared.x_test, coverage=COVERAGE)
-    table = DataFrame({"row": prepared.test_rows + 1, "truth": prepared.y_test, **written(added)})
+    known = {"row": prepared.test_rows + 1, "truth": prepared.y_test}
+    table = DataFrame(known | written(predictions.columns()))
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 

@@ -20,6 +20,9 @@ from pmcnet.data.csv_injection import guarded, guarded_column, has_carriage_retu
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.predictions import EncodedRows
+from pmcnet.runs.class_predictions import class_columns
+from pmcnet.runs.number_predictions import number_columns
 from pmcnet.runs.scores import Model
 
 if TYPE_CHECKING:
@@ -32,24 +35,8 @@ T = TypeVar("T")
 def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDArray[Any]]:
     """What `pmcnet predict` adds to each row, by column name."""
     if isinstance(model, PMCNetClassifier):
-        predictive = model.predictive(x)
-        best = predictive.mean.argmax(1)
-        names = [f"probability_{name}" for name in model.classes_]
-        return {
-            "prediction": model.classes_[best],
-            **dict(zip(names, predictive.mean.T, strict=True)),
-            "epistemic": predictive.epistemic,
-            "aleatoric": predictive.aleatoric,
-        }
-    predictive, interval = model.predictive_interval(x, coverage)
-    return {
-        "prediction": predictive.mean[:, 0],
-        "std": np.sqrt(predictive.total),
-        "lower": interval[:, 0],
-        "upper": interval[:, 1],
-        "epistemic": predictive.epistemic,
-        "aleatoric": predictive.aleatoric,
-    }
+        return class_columns(model.classes_, model.predictive(x))
+    return number_columns(*model.predictive_interval(x, coverage))
 
 
 def feature_kinds(model: Model) -> dict[str, Kind]:
@@ -61,13 +48,12 @@ def feature_kinds(model: Model) -> dict[str, Kind]:
 
 
 def selected(model: Model, frame: "DataFrame") -> "DataFrame":
-    """The model's columns of a table, in the model's order; others are ignored, missing ones refused."""
+    """The model's columns of a table, in the model's order; missing ones are refused."""
     names = list(feature_kinds(model))
     missing = [name for name in names if name not in frame.columns]
     if missing:
-        shown = ", ".join(map(repr, missing[:5])) + (
-            f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        )
+        shown = ", ".join(map(repr, missing[:5]))
+        shown += f" and {len(missing) - 5} more" if len(missing) > 5 else ""
         raise InputError(
             f"the table lacks the column(s) {shown}, which the model was trained on. Add them, or "
             "correct their names."
@@ -92,17 +78,13 @@ def predict_file(
         out: where to write, standard output when absent; either gets the whole table or nothing.
         coverage: of the intervals of a regression.
         n_passes: networks to use; all when absent.
-        progress: told the number of rows done.
+        progress: called with the number of rows done.
     """
     kinds = feature_kinds(model)
     _check_free(out)
     if n_passes is not None:
         model = model.thinned(n_passes)
-    if (
-        out is None
-        # through a temporary file too, so that a bad row late in the table leaves nothing
-        # half-written
-    ):
+    if out is None:  # not straight to standard output: a bad row may come late in the table
         with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
             n_rows = _write(model, source, spool, kinds, coverage, progress)
             spool.seek(0)
@@ -147,9 +129,8 @@ def _write(
     n_rows, writing = 0, None
     with ThreadPoolExecutor(1) as writer:
         for raw, chunk in ahead(_chunks(source, kinds)):
-            x = selected(model, chunk)
-            check_rows(model, x, first_row=n_rows + 1)
-            added = predicted_columns(model, x, coverage=coverage)
+            rows = _encoded(model, selected(model, chunk), first_row=n_rows + 1)
+            added = predicted_columns(model, rows, coverage=coverage)
             clash = next((name for name in added if name in raw.columns), None)
             if clash is not None:
                 raise InputError(
@@ -169,15 +150,14 @@ def _write(
 def _write_rows(
     raw: "DataFrame", added: Mapping[str, NDArray[Any]], file: TextIO, header: bool
 ) -> None:
-    """Rows of CSV; texts that a spreadsheet would run are guarded."""
+    """Rows of CSV; strings that a spreadsheet would run are guarded."""
     from pandas import DataFrame  # slow to import
 
     columns = {name: raw[name].to_numpy() for name in raw.columns} | written(added)
-    texts = {
-        name: values for name, values in columns.items() if isinstance(values, np.ndarray)
-    }  # others: numbers
-    broken = any(map(has_carriage_return, (*texts.values(), np.array(list(columns), dtype=object))))
-    DataFrame(columns | {name: guarded_column(values) for name, values in texts.items()}).to_csv(
+    arrays = {name: values for name, values in columns.items() if isinstance(values, np.ndarray)}
+    names = np.array(list(columns), dtype=object)
+    broken = any(map(has_carriage_return, (*arrays.values(), names)))
+    DataFrame(columns | {name: guarded_column(values) for name, values in arrays.items()}).to_csv(
         file,
         index=False,
         header=[guarded(name) for name in columns] if header else False,
@@ -215,17 +195,20 @@ def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     }
 
 
-def check_rows(model: Model, x: "DataFrame", *, first_row: int = 1) -> None:
-    """Refuse texts that training did not have and infinities, by the number of their row in the whole table."""
-    encoder = model.encoder_
-    if isinstance(encoder, TableEncoder):
-        encoder.columns.matrix(x, first_row=first_row)
+def _encoded(model: Model, x: "DataFrame", *, first_row: int) -> EncodedRows:
+    """Rows as inputs; an error names the row by its number in the whole table."""
+    try:
+        return model.encoded(x)
+    except InputError:
+        if isinstance(model.encoder_, TableEncoder):
+            model.encoder_.columns.matrix(x, first_row=first_row)
+        raise
 
 
 def _chunks(source: str, kinds: dict[str, Kind]) -> Iterator[tuple["DataFrame", "DataFrame"]]:
-    """The table in pieces, each as it is in the file and with the model's columns as the model needs them.
+    """Pieces of the table: as it is in the file, and the model's columns as the model needs them.
 
-    Columns that the model needs and the table lacks are refused with the model's own words.
+    A column that the table lacks is left for `selected` to refuse.
     """
     head = next(iter(data.frame_chunks(source, n_rows=1)), None)
     present = (
@@ -236,9 +219,7 @@ def _chunks(source: str, kinds: dict[str, Kind]) -> Iterator[tuple["DataFrame", 
 
 
 def read_rows(model: Model, source: str) -> "DataFrame":
-    """The model's columns of a whole table, read as the model needs them and checked."""
+    """The model's columns of a whole table, read as the model needs them."""
     from pandas import concat
 
-    x = concat([selected(model, chunk) for _, chunk in _chunks(source, feature_kinds(model))])
-    check_rows(model, x)
-    return x
+    return concat([selected(model, chunk) for _, chunk in _chunks(source, feature_kinds(model))])

@@ -11,6 +11,7 @@ from pmcnet import data
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, Matrix
 from pmcnet.runs.config import RunSettings, Task
+from pmcnet.runs.number_predictions import NumberColumns
 from pmcnet.runs.target_column import response_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 ADDED = {
     "classification": ("prediction", "epistemic", "aleatoric"),
-    "regression": ("prediction", "std", "lower", "upper", "epistemic", "aleatoric"),
+    "regression": NumberColumns._fields,
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""
 _FAR = 1e4  # standard deviations of a column's other values

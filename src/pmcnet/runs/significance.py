@@ -1,7 +1,7 @@
-"""Which methods are best in a metric, and which cannot be told apart from the best on these test rows.
+"""Which methods are best in a metric, and which do not differ significantly from the best.
 
-Test rows are drawn anew with replacement (the same for all methods, so that differences are of
-pairs); a method is tied with the best where the central 95 % of their differences holds 0.
+Paired bootstrap: test rows are resampled with replacement, the same rows for all methods. A method
+is tied with the best where the central 95 % of their differences contains 0.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +15,7 @@ from torch import Tensor
 from pmcnet import metrics
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.rng import stream
+from pmcnet.runs.class_predictions import class_metrics
 from pmcnet.runs.scores import BETTER_LOWER, Model, class_labels
 
 N_RESAMPLES = 300
@@ -30,14 +31,10 @@ def best_in(models: Sequence[Model], x: Any, y: NDArray[Any], *, seed: int) -> l
         y: their truth.
         seed: of the resampling.
     """
-    measure = (
-        _class_measure(models, x, y)
-        if isinstance(models[0], PMCNetClassifier)
-        else _number_measure(models, x, y)
-    )
+    is_classifier = isinstance(models[0], PMCNetClassifier)
+    measure = (_class_measure if is_classifier else _number_measure)(models, x, y)
     source = stream(seed, 0, 0).host
-    everything = torch.arange(len(y))
-    once = measure(everything)
+    once = measure(torch.arange(len(y)))
     drawn = [
         measure(torch.as_tensor(source.integers(0, len(y), len(y)))) for _ in range(N_RESAMPLES)
     ]
@@ -50,7 +47,7 @@ def best_in(models: Sequence[Model], x: Any, y: NDArray[Any], *, seed: int) -> l
 
 
 def tied(values: Values, resampled: Values, *, lower: bool) -> list[int]:
-    """Positions of the best value and of those not told apart from it; (K,), (B, K)."""
+    """Positions of the best value and of those tied with it, from (K,) and (B, K)."""
     sign = 1.0 if lower else -1.0
     best = int(np.argmin(np.where(np.isfinite(values), sign * values, np.inf)))
     found = []
@@ -66,21 +63,15 @@ def tied(values: Values, resampled: Values, *, lower: bool) -> list[int]:
 def _class_measure(
     models: Sequence[Model], x: Any, y: NDArray[Any]
 ) -> Callable[[Tensor], Mapping[str, Values]]:
-    probability = torch.stack(
-        [torch.as_tensor(model.predict_proba(x)) for model in models]
-    )  # (K, N, C)
     first = models[0]
     assert isinstance(first, PMCNetClassifier)
     label = class_labels(first, y)
+    each = [torch.as_tensor(model.predict_proba(x)) for model in models]
+    probability = torch.stack(each)  # (K, N, C)
 
     def measure(rows: Tensor) -> Mapping[str, Values]:
         some, truth = probability[:, rows], label[rows]
-        found = {
-            "accuracy": metrics.accuracy(some, truth),
-            "nll": metrics.nll(some, truth),
-            "brier": metrics.brier(some, truth),
-            "ece": metrics.ece(some, truth),
-        }
+        found = class_metrics(some, truth)
         if some.shape[-1] == 2 and 0 < int(truth.sum()) < len(truth):
             found["auc"] = metrics.auc(some, truth, positive=1)
         return {name: value.double().numpy() for name, value in found.items()}
@@ -92,8 +83,8 @@ def _number_measure(
     models: Sequence[Model], x: Any, y: NDArray[Any]
 ) -> Callable[[Tensor], Mapping[str, Values]]:
     truth = np.asarray(y, dtype=np.float64)
-    error = np.stack([model.predict(x) - truth for model in models])  # (K, N)
-    nll = np.stack([-model.log_predictive(x, truth) for model in models])
+    pairs = [_losses(model.cached(), x, truth) for model in models]
+    error, nll = (np.stack(values) for values in zip(*pairs, strict=True))  # each (K, N)
 
     def measure(rows: Tensor) -> Mapping[str, Values]:
         some = rows.numpy()
@@ -107,3 +98,9 @@ def _number_measure(
         }
 
     return measure
+
+
+def _losses(model: Model, x: Any, truth: Values) -> tuple[Values, Values]:
+    """The error and the negative log-density of each row, from one pass over the posterior."""
+    rows = model.encoded(x)
+    return model.predict(rows) - truth, -model.log_predictive(rows, truth)

@@ -1,0 +1,104 @@
+"""Predicted classes of rows whose truth is known, and what is read off them."""
+
+import time
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pmcnet import metrics
+from pmcnet.estimators import PMCNetClassifier
+from pmcnet.estimators.predictions import Averaged
+from pmcnet.runs import figure_data
+from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scored, class_labels, scored
+
+
+class ClassPredictions(NamedTuple):
+    """The averaged prediction of N rows, single draws, and the truth."""
+
+    classes: NDArray[Any]  # (C,)
+    label: Tensor  # (N,)
+    averaged: Averaged
+    draws: Tensor  # (R, N, C)
+    seconds: float
+
+    @classmethod
+    def of(
+        cls, model: PMCNetClassifier, x: Any, y: NDArray[Any], *, n_passes: int, seed: int
+    ) -> Self:
+        """Encode the rows once; all networks pass over them once, and the drawn ones once."""
+        label = class_labels(model, y)
+        start = time.monotonic()
+        model = model.cached()
+        rows = model.encoded(x)
+        averaged = model.predictive(rows)
+        seconds = time.monotonic() - start
+        draws = torch.as_tensor(model.predict_draws(rows, n_passes, seed))
+        return cls(model.classes_, label, averaged, draws, seconds)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """What `predictions.csv` says of each row, by column name."""
+        return class_columns(self.classes, self.averaged)
+
+    def scored(self) -> Scored:
+        """Metrics and figures."""
+        average = torch.as_tensor(self.averaged.probability)  # (N, C)
+        bma = _all_metrics(average, self.label)
+        figures: Record = {
+            "roc": figure_data.roc_bands(self.draws, self.label),
+            "calibration": figure_data.reliability(average, self.label),
+            "confusion": metrics.confusion_matrix(self.draws, self.label).double().mean(0).tolist(),
+            "histograms": figure_data.row_histograms(self.draws, self.label, n_rows=N_HISTOGRAMS),
+            "uncertain": self._uncertain(average),
+        }
+        return scored(bma, _all_metrics(self.draws, self.label), figures, self.seconds)
+
+    def _uncertain(self, average: Tensor) -> list[Record]:
+        """The rows of the largest entropy."""
+        names, best = [str(name) for name in self.classes], average.argmax(-1)
+        return [
+            {
+                "row": int(n),
+                "prediction": names[int(best[n])],
+                "truth": names[int(self.label[n])],
+                "probability": float(average[n].max()),
+                "total": float(self.averaged.total[n]),
+                "aleatoric": float(self.averaged.aleatoric[n]),
+                "epistemic": float(self.averaged.epistemic[n]),
+            }
+            for n in np.argsort(-self.averaged.total, kind="stable")[:N_SHOWN]
+        ]
+
+
+def class_columns(classes: NDArray[Any], found: Averaged) -> dict[str, NDArray[Any]]:
+    """What a classification adds to each row of a table, by column name."""
+    names = [f"probability_{name}" for name in classes]
+    return {
+        "prediction": classes[found.mean.argmax(1)],
+        **dict(zip(names, found.mean.T, strict=True)),
+        "epistemic": found.epistemic,
+        "aleatoric": found.aleatoric,
+    }
+
+
+def class_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
+    """Metrics that any rows have: probability (..., N, C), label (N,) -> (...)."""
+    return {
+        "accuracy": metrics.accuracy(probability, label),
+        "nll": metrics.nll(probability, label),
+        "brier": metrics.brier(probability, label),
+        "ece": metrics.ece(probability, label),
+    }
+
+
+def _all_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
+    """Those and, where rows of enough classes are there, metrics of ranks."""
+    n_classes, n_seen = probability.shape[-1], len(set(label.tolist()))
+    ranks: dict[str, Tensor] = {}
+    if n_classes == 2 and n_seen == 2:
+        ranks = metrics.binary_metrics(probability, label, positive=1)
+    elif n_classes > 2 and n_seen == n_classes:
+        ranks = metrics.multiclass_metrics(probability, label)
+    return class_metrics(probability, label) | ranks

@@ -1,0 +1,128 @@
+"""Predicted numbers of rows whose truth is known, and what is read off them."""
+
+import math
+import time
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from pmcnet import metrics
+from pmcnet.estimators import PMCNetRegressor
+from pmcnet.estimators.predictions import Array, Averaged
+from pmcnet.runs import figure_data
+from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scored, scored
+
+COVERAGE = 0.9
+N_SCATTER = 1000
+N_SAMPLES = 200  # draws of y behind CRPS and histograms
+
+
+class NumberColumns(NamedTuple):
+    """What a regression adds to each row of a table; each is (N,)."""
+
+    prediction: Array
+    std: Array
+    lower: Array
+    upper: Array
+    epistemic: Array
+    aleatoric: Array
+
+
+class NumberPredictions(NamedTuple):
+    """The averaged prediction of N rows, intervals, single draws, and the truth.
+
+    `averaged` and `tabulated` are the same moments, summed in two orders: metrics and page have
+    always shown the first, tables the second.
+    """
+
+    truth: Array  # (N,)
+    averaged: Averaged
+    tabulated: Averaged
+    interval: Array  # (N, 2)
+    log_density: Array  # (N,) of the truth
+    draws: Array  # (R, N)
+    samples: Array  # (N, S) of y itself
+    seconds: float
+
+    @classmethod
+    def of(
+        cls, model: PMCNetRegressor, x: Any, y: NDArray[Any], *, n_passes: int, seed: int
+    ) -> Self:
+        """Encode the rows once; all networks pass over them once, and the drawn ones once."""
+        truth = np.asarray(y, dtype=np.float64)
+        start = time.monotonic()
+        model = model.cached()
+        rows = model.encoded(x)
+        averaged = model.predictive(rows)
+        tabulated, interval = model.predictive_interval(rows, COVERAGE)
+        seconds = time.monotonic() - start
+        log_density = model.log_predictive(rows, truth)  # before the draws, which pass alone
+        draws = model.predict_draws(rows, n_passes, seed)
+        samples = model.sample_y(rows, N_SAMPLES, seed)
+        return cls(truth, averaged, tabulated, interval, log_density, draws, samples, seconds)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """What `predictions.csv` says of each row, by column name."""
+        return number_columns(self.tabulated, self.interval)
+
+    def scored(self) -> Scored:
+        """Metrics and figures."""
+        target, mean = torch.as_tensor(self.truth), torch.as_tensor(self.averaged.mean[:, 0])
+        samples = torch.as_tensor(self.samples).mT.contiguous()  # (S, N)
+        total = float(((target - target.mean()) ** 2).mean()) or math.nan
+        each = metrics.regression_metrics(torch.as_tensor(self.draws), target)
+        each["r2"] = 1 - each["mse"] / total
+        bma = metrics.regression_metrics(mean, target)
+        bma["r2"] = 1 - bma["mse"] / total
+        bma["mae"] = (mean - target).abs().mean()
+        bma["nll"] = torch.tensor(-float(np.mean(self.log_density)))
+        bma["crps"] = metrics.crps(samples, target)
+        bma["coverage90"] = metrics.coverage(torch.as_tensor(self.interval).mT, target)
+        std = np.sqrt(self.averaged.total)
+        shown = figure_data.spread_rows(torch.as_tensor(std), N_HISTOGRAMS)
+        figures: Record = {
+            "calibration": figure_data.coverage_curve((samples <= target).double().mean(0)),
+            "scatter": [
+                {"row": n, "y": float(self.truth[n]), "mean": float(mean[n]), **self._ends(n)}
+                for n in range(min(len(self.truth), N_SCATTER))
+            ],
+            "scatter_coverage": COVERAGE,
+            "histograms": [
+                {"row": n, "y": float(self.truth[n]), "draws": samples[:, n].tolist()}
+                for n in shown
+            ],
+            "uncertain": self._uncertain(std),
+        }
+        return scored(bma, each, figures, self.seconds)
+
+    def _uncertain(self, std: Array) -> list[Record]:
+        """The rows of the largest standard deviation."""
+        return [
+            {
+                "row": int(n),
+                "prediction": float(self.averaged.mean[n, 0]),
+                "truth": float(self.truth[n]),
+                "std": float(std[n]),
+                **self._ends(n),
+                "aleatoric": float(np.sqrt(self.averaged.aleatoric[n])),
+                "epistemic": float(np.sqrt(self.averaged.epistemic[n])),
+            }
+            for n in np.argsort(-std, kind="stable")[:N_SHOWN]
+        ]
+
+    def _ends(self, n: int) -> dict[str, float]:
+        return {"low": float(self.interval[n, 0]), "high": float(self.interval[n, 1])}
+
+
+def number_columns(found: Averaged, interval: Array) -> dict[str, NDArray[Any]]:
+    """What a regression adds to each row of a table, by column name."""
+    return NumberColumns(
+        prediction=found.mean[:, 0],
+        std=np.sqrt(found.total),
+        lower=interval[:, 0],
+        upper=interval[:, 1],
+        epistemic=found.epistemic,
+        aleatoric=found.aleatoric,
+    )._asdict()

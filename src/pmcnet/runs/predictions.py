@@ -1,0 +1,29 @@
+"""The predictions of a run's test rows: made once, read by metrics, table and page."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from pmcnet.estimators import PMCNetClassifier
+from pmcnet.runs.class_predictions import ClassPredictions
+from pmcnet.runs.number_predictions import NumberPredictions
+from pmcnet.runs.scores import Model
+
+Predictions = ClassPredictions | NumberPredictions
+
+
+def predictions_of(
+    model: Model, x: Any, y: NDArray[Any], *, n_passes: int, seed: int
+) -> Predictions:
+    """Predict rows whose truth is known.
+
+    Args:
+        model: fitted.
+        x: rows.
+        y: their truth (N,).
+        n_passes: draws behind the credible intervals.
+        seed: of those draws.
+    """
+    if isinstance(model, PMCNetClassifier):
+        return ClassPredictions.of(model, x, y, n_passes=n_passes, seed=seed)
+    return NumberPredictions.of(model, x, y, n_passes=n_passes, seed=seed)

@@ -1,0 +1,149 @@
+"""The predictions of test rows: encoded once, in one pass, and the numbers of the estimators."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.bnn import MLP
+from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.runs.number_predictions import COVERAGE, N_SAMPLES, NumberColumns
+from pmcnet.runs.predict import predicted_columns
+from pmcnet.runs.predictions import predictions_of
+from pmcnet.runs.prepare import ADDED
+
+N_ROWS, N_PARTICLES = 40, 24
+QUICK = {
+    "hidden_layer_sizes": (3,),
+    "method": "annealed",
+    "method_options": {"n_particles": N_PARTICLES},
+    "prior_std": 1.0,
+    "random_state": 0,
+    "device": "cpu",
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return np.random.default_rng(0).normal(size=(N_ROWS, 2))
+
+
+@pytest.fixture(scope="module")
+def classes(rows):
+    y = np.digitize(rows[:, 0], [-0.5, 0.5])
+    return PMCNetClassifier(**QUICK).fit(rows, y), y
+
+
+@pytest.fixture(scope="module")
+def numbers(rows):
+    y = 100 + 10 * np.sin(rows[:, 0])
+    return PMCNetRegressor(**QUICK).fit(rows, y), y
+
+
+@pytest.fixture
+def spy(monkeypatch):
+    """How often rows are encoded, and the number of networks of each call."""
+    encodings, calls = [], []
+    encode, call = TableEncoder.encode, MLP.__call__
+
+    def encoded(self, rows):
+        encodings.append(len(rows))
+        return encode(self, rows)
+
+    def called(self, theta, x):
+        calls.append(len(theta))
+        return call(self, theta, x)
+
+    monkeypatch.setattr(TableEncoder, "encode", encoded)
+    monkeypatch.setattr(MLP, "__call__", called)
+    return encodings, calls
+
+
+def n_alive(model):
+    return int((model.posterior_.samples.weight > 0).sum())
+
+
+def n_drawn(model, n_passes):
+    return len(model.posterior_.samples.resampled(n_passes, 0).unique())
+
+
+def in_pieces(model):
+    """The same model with memory for a few rows and networks at a time."""
+    other = model.thinned(N_PARTICLES)
+    other.posterior_ = replace(other.posterior_, memory=1500)
+    return other
+
+
+def test_classes_are_encoded_once_and_pass_once(rows, classes, spy):
+    model, y = classes
+    made = predictions_of(model, rows, y, n_passes=8, seed=0)
+    made.scored()
+    made.columns()
+    encodings, calls = spy
+    assert encodings == [N_ROWS]
+    # one network is the reference around which variances are summed
+    assert calls == [1, n_alive(model), n_drawn(model, 8)]
+
+
+def test_numbers_are_encoded_once_and_pass_once(rows, numbers, spy):
+    model, y = numbers
+    made = predictions_of(model, rows, y, n_passes=8, seed=0)
+    made.scored()
+    made.columns()
+    encodings, calls = spy
+    assert encodings == [N_ROWS]
+    assert calls[:3] == [1, n_alive(model), n_drawn(model, 8)]
+    samples = calls[3:]  # one network at a time; one that is drawn twice in a row passes once
+    assert set(samples) == {1}
+    assert len(samples) <= N_SAMPLES
+
+
+@pytest.mark.parametrize("pieces", [False, True])
+def test_classes_are_those_of_the_estimator_to_the_bit(rows, classes, pieces):
+    model, y = classes
+    model = in_pieces(model) if pieces else model
+    made = predictions_of(model, rows, y, n_passes=8, seed=3)
+    assert np.array_equal(made.averaged.probability, model.predict_proba(rows))
+    assert np.array_equal(made.draws.numpy(), model.predict_draws(rows, 8, 3))
+    for ours, theirs in zip(made.averaged[1:], model.uncertainty(rows), strict=True):
+        assert np.array_equal(ours, theirs)
+    assert_same_columns(made.columns(), predicted_columns(model, rows, coverage=COVERAGE))
+
+
+@pytest.mark.parametrize("pieces", [False, True])
+def test_numbers_are_those_of_the_estimator_to_the_bit(rows, numbers, pieces):
+    model, y = numbers
+    model = in_pieces(model) if pieces else model
+    made = predictions_of(model, rows, y, n_passes=8, seed=3)
+    mean, std = model.predict(rows, return_std=True)
+    assert np.array_equal(made.averaged.mean[:, 0], mean)
+    assert np.array_equal(np.sqrt(made.averaged.total), std)
+    assert np.array_equal(made.interval, model.predict_interval(rows, COVERAGE))
+    assert np.array_equal(made.log_density, model.log_predictive(rows, y))
+    assert np.array_equal(made.draws, model.predict_draws(rows, 8, 3))
+    assert np.array_equal(made.samples, model.sample_y(rows, N_SAMPLES, 3))
+    assert_same_columns(made.columns(), predicted_columns(model, rows, coverage=COVERAGE))
+
+
+def assert_same_columns(ours, theirs):
+    assert list(ours) == list(theirs)
+    for name, values in ours.items():
+        assert np.array_equal(values, theirs[name]), name
+
+
+def test_columns_that_a_table_may_not_have_are_those_that_are_added(rows, classes, numbers):
+    found = list(predicted_columns(classes[0], rows, coverage=COVERAGE))
+    assert [name for name in found if not name.startswith("probability_")] == list(
+        ADDED["classification"]
+    )
+    assert tuple(predicted_columns(numbers[0], rows, coverage=COVERAGE)) == NumberColumns._fields
+    assert ADDED["regression"] == NumberColumns._fields
+
+
+def test_cached_model_leaves_the_model_as_it_is(rows, classes):
+    model, _ = classes
+    other = model.cached()
+    assert isinstance(model.posterior_.network, MLP)
+    assert np.array_equal(other.predict_proba(rows), model.predict_proba(rows))
+    assert np.array_equal(other.predict_proba(rows[:7]), model.predict_proba(rows[:7]))
