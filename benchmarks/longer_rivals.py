@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pmcnet.paper.posterior import made as made_study
+from pmcnet.paper.study import Settings, Study, said
 
 from pmcnet import tune
 from pmcnet.bnn import ParticlePosterior
 from pmcnet.paper import EXPERIMENTS
 from pmcnet.paper.baselines import TUNING_SEED, made, posteriors
 from pmcnet.paper.paper_scores import since
-from pmcnet.paper.posterior import made as made_study
-from pmcnet.paper.study import Settings, Study, said
 
 NAME = "mnist-c-posterior"
 # Where each was at an end of the experiment's range, the range goes on; Langevin steps with labels

@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pmcnet.paper.posterior import made
+from pmcnet.paper.study import Settings, Study
 from torch import Tensor
 
 from pmcnet import metrics
@@ -27,8 +29,6 @@ from pmcnet.bnn import ModuleNetwork, at_prior_length
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.training.loop import batches
 from pmcnet.paper import EXPERIMENTS
-from pmcnet.paper.posterior import made
-from pmcnet.paper.study import Settings, Study
 
 FORGET = 0.998
 LAST = 0.02  # of a cycle's first step

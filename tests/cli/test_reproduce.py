@@ -7,9 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from paper import small
-from pmcnet import __version__, paper
+from pmcnet import __version__, data, paper
 from pmcnet.cli import main
-from pmcnet.paper import deep_problems
 from pmcnet.runs.lock import locked
 
 
@@ -63,8 +62,8 @@ def test_bad_device_is_refused_plainly(tmp_path):
 @pytest.fixture
 def little(monkeypatch):
     """The large experiments find small data."""
-    monkeypatch.setattr(deep_problems.data, "load_images", small.images)
-    monkeypatch.setattr(deep_problems.data, "paper_split", small.split)
+    monkeypatch.setattr(data, "load_images", small.images)
+    monkeypatch.setattr(data, "paper_split", small.split)
 
 
 def reproduced(name, out, *options):
@@ -159,81 +158,8 @@ def test_quick_run_is_not_in_the_way_of_a_full_one(little, tmp_path):
     assert not list((tmp_path / "checkpoints").glob("naval-*"))
 
 
-def test_fresh_spares_experiments_whose_names_begin_alike(little, monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        paper, "reproduce", lambda name, **_: {"figures": {}, "table": {"title": name}}
-    )
-    monkeypatch.setattr(import_module("pmcnet.cli.reproduce"), "_show", lambda record: None)
-    folder = tmp_path / "checkpoints"
-    folder.mkdir()
-    for name in ("mnist-c", "mnist-c-posterior"):
-        (folder / f"{name}-settings.json").write_text("{}")
-    assert invoke("reproduce", "mnist-c", "--fresh", "--out", str(tmp_path)).exit_code == 0
-    assert [file.name for file in folder.iterdir()] == ["mnist-c-posterior-settings.json"]
-
-
-def test_runs_with_several_seeds_are_joined(little, monkeypatch, tmp_path):
-    monkeypatch.setattr(deep_problems.data, "svhn_crops", lambda: None)
-    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--chains", "3", "--only", "chains")
-    for seed in ("1", "2"):
-        result = reproduced(name, tmp_path / seed, "--seed", seed, *options)
-        assert result.exit_code == 0, result.output
-        settings = json.loads((tmp_path / seed / f"{name}.json").read_text())["settings"]
-        assert (settings["seed"], settings["n_chains"]) == (int(seed), 3)
-    folders = ("--join", str(tmp_path / "1"), "--join", str(tmp_path / "2"))
-    result = reproduced(name, tmp_path / "both", *folders)
-    assert result.exit_code == 0, result.output
-    assert json.loads((tmp_path / "both" / f"{name}.json").read_text())["settings"]["seed"] == [
-        1,
-        2,
-    ]
-    assert (tmp_path / "both" / f"{name}-probability.npz").exists()
-    assert "SGHMC chains, approximate" in result.stdout
-    assert "SGLD" not in result.stdout
-    result = reproduced(name, tmp_path / "both", *folders, *options)
-    assert result.exit_code == 2
-    assert "--join runs nothing; leave --budget, --chains, --only out" in result.output
-    for wrong, words in (
-        (("--join", str(tmp_path / "1")), "there must be two at least"),
-        ((*folders, "--out", str(tmp_path / "1")), "is one of the runs"),
-        (
-            ("--join", str(tmp_path / "1"), "--join", str(tmp_path)),
-            "holds no run of mnist-c-posterior",
-        ),
-    ):
-        result = reproduced(name, tmp_path / "both", *wrong)
-        assert result.exit_code == 2
-        assert words in result.output
-
-
-def test_a_run_goes_on_from_the_networks_of_another(little, monkeypatch, tmp_path):
-    name, options = "mnist-c-posterior", ("--budget", "0.01s", "--only", "chains")
-    assert reproduced(name, tmp_path / "1", *options).exit_code == 0
-    left = tmp_path / "1" / "checkpoints" / "quick" / f"{name}-networks.safetensors"
-    result = reproduced(
-        name, tmp_path / "2", "--budget", "0.01s", "--start", str(left), "--seed", "1"
-    )
-    assert result.exit_code == 0, result.output
-    assert "2 networks read in" in result.stderr
-    assert "SGLD" not in result.stdout
-    result = reproduced(name, tmp_path / "2", "--start", str(left), "--only", "ensemble")
-    assert result.exit_code == 2
-    assert "only chains go on from networks of another run" in result.output
-    result = reproduced(name, tmp_path / "1", *options, "--start", str(left), "--fresh")
-    assert result.exit_code == 2
-    assert "--fresh would delete" in result.output
-    assert left.exists()
-    result = reproduced(name, tmp_path / "3", "--start", str(tmp_path / "nothing"))
-    assert result.exit_code == 2
-    assert "nothing is no file" in result.output
-    assert not list((tmp_path / "3").rglob(f"{name}-*"))
-    result = reproduced("naval", tmp_path / "3", "--start", str(left))
-    assert result.exit_code == 2
-    assert "naval has no chains" in result.output
-
-
 def test_options_without_a_name_are_not_a_wish_for_the_list():
-    result = invoke("reproduce", "--seed", "3")
+    result = invoke("reproduce", "--seeds", "3")
     assert result.exit_code == 2
     assert "NAME is missing" in result.output
 
@@ -245,8 +171,3 @@ def test_a_run_has_its_checkpoints_to_itself(little, tmp_path):
         result = reproduced("naval", tmp_path, "--fresh")
     assert result.exit_code == 2
     assert "is in use" in result.output
-
-
-def test_a_budget_may_be_a_number_of_seconds(little, tmp_path):
-    result = reproduced("mnist-c-posterior", tmp_path, "--budget", "0.01", "--only", "chains")
-    assert result.exit_code == 0, result.output

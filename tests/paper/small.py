@@ -1,4 +1,4 @@
-"""Data of the large experiments made small: the forms and classes are those of the real ones, the numbers are noise."""
+"""Data of the large experiments made small: shapes and classes of the real ones, noise."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The large experiments at tiny sizes on data made for it: what comes out, and going on after an interruption."""
+"""The large experiments at tiny sizes on made data: results, and going on after interruption."""
 
 import json
 from dataclasses import replace
@@ -12,8 +12,11 @@ from data.making import pixels, svhn_mat
 from paper import small
 from pmcnet import data
 from pmcnet.errors import DivergedError, InputError
-from pmcnet.paper import EXPERIMENTS, deep, deep_baselines, deep_problems, reproduce
+from pmcnet.paper import EXPERIMENTS, deep_baselines, reproduce
 from pmcnet.paper.deep_table import LABELS
+from pmcnet.paper.experiment import Session
+from pmcnet.paper.result_table import timing
+from pmcnet.paper.tables import cifar10, mnist_c
 from pmcnet.tune import grid_search
 
 PHASES = ("proposals", "target", "moves")
@@ -27,8 +30,8 @@ class Stop(Exception):
 @pytest.fixture
 def little(monkeypatch):
     """Every experiment finds small data."""
-    monkeypatch.setattr(deep_problems.data, "load_images", small.images)
-    monkeypatch.setattr(deep_problems.data, "paper_split", small.split)
+    monkeypatch.setattr(data, "load_images", small.images)
+    monkeypatch.setattr(data, "paper_split", small.split)
 
 
 def quiet(line):
@@ -51,7 +54,7 @@ def quick(name, say=quiet, **kept):
 
 def short(say=quiet, settings=SHORT, folder=None):
     """Naval without the methods it is compared with."""
-    return deep.run("naval", settings=settings, device=torch.device("cpu"), say=say, folder=folder)
+    return EXPERIMENTS["naval"].run(settings, Session(torch.device("cpu"), say, folder))
 
 
 def plain(record):
@@ -103,7 +106,7 @@ def test_svhn_runs_from_files_of_the_official_form(tmp_path, monkeypatch):
         label = (np.arange(n) % 10 + 1).astype(np.uint8)
         svhn_mat(tmp_path / "svhn" / f"{part}_32x32.mat", pixels(n, 32, 32, 3, seed=seed), label)
     monkeypatch.setenv("PMCNET_DATA", str(tmp_path))
-    monkeypatch.setattr(deep_problems.data, "load_images", partial(data.load_images, verify=False))
+    monkeypatch.setattr(data, "load_images", partial(data.load_images, verify=False))
     check(quick("svhn-g"), "svhn-g", "accuracy")
 
 
@@ -127,8 +130,9 @@ def test_choice_that_diverges_in_the_whole_training_gives_way_to_the_next_best()
 def test_timing_has_the_papers_seconds_of_mnist_c_alone():
     timed = {"seconds": 1.0, "milliseconds_per_row": 1.0}
     runs = {"adam-mle": [timed], "ensemble": [timed]}
-    assert [row["paper"] for row in deep.deep_timing("mnist-c", runs)] == [[1760, 2], None]
-    assert [row["paper"] for row in deep.deep_timing("cifar10", runs)] == [None, None]
+    shown = [timing(runs, LABELS, table.PUBLISHED) for table in (mnist_c, cifar10)]
+    assert [row["paper"] for row in shown[0]] == [[1760, 2], None]
+    assert [row["paper"] for row in shown[1]] == [None, None]
 
 
 @pytest.mark.parametrize("words", ["networks trained", "step 1 of 2", "step 2 of 2", "seed 0: bbp"])
@@ -197,11 +201,3 @@ def test_data_that_are_not_at_hand_are_told_and_nothing_is_left(tmp_path, monkey
     with pytest.raises(InputError, match="svhn-g is not at hand"):
         quick("svhn-g", folder=tmp_path / "kept")
     assert not (tmp_path / "kept").exists()
-
-
-def test_langevin_steps_are_shorter_where_labels_count_more():
-    once, often = (deep_baselines._choices("sgld", count) for count in (1.0, 4.0))
-    assert [choice["learning_rate"] for choice in once] == [
-        4 * choice["learning_rate"] for choice in often
-    ]
-    assert deep_baselines._choices("mc-dropout", 4.0) == deep_baselines._choices("mc-dropout", 1.0)

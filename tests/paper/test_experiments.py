@@ -10,16 +10,12 @@ from pmcnet import ais, data, metrics
 from pmcnet.bnn import MLP, Bernoulli, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.methods import Jitter, PMCMethod
-from pmcnet.paper import EXPERIMENTS, published, reproduce
-from pmcnet.paper.deep_settings import Settings as DeepSettings
+from pmcnet.paper import EXPERIMENTS, reproduce
 from pmcnet.paper.paper_scores import score
 from pmcnet.paper.problem import paper_problem
-from pmcnet.paper.study import Settings as StudySettings
+from pmcnet.paper.tables import ionosphere
 
-LARGE = DeepSettings | StudySettings
-SHALLOW = [
-    name for name, experiment in EXPERIMENTS.items() if not isinstance(experiment.settings, LARGE)
-]
+SHALLOW = [name for name, each in EXPERIMENTS.items() if not each.keeps_checkpoints]
 
 
 @pytest.mark.parametrize("name", SHALLOW)
@@ -77,7 +73,7 @@ def published_weights(shared) -> torch.Tensor:
 
 
 def test_published_ionosphere_weights_give_the_published_adam_row(published_weights):
-    """The paper's starting weights on its rows, each part scaled by itself as its code did: ADAM-MLE, exactly."""
+    """On the paper's rows, each part scaled by itself as its code did: ADAM-MLE, exactly."""
     theta, network = published_weights, MLP((33, 5, 1))
     split = data.standardise_each(data.paper_split("ionosphere"))
     x, label = torch.as_tensor(split.x_test), torch.as_tensor(split.y_test)
@@ -103,14 +99,14 @@ def test_score_of_a_perfect_network():
 
 @pytest.mark.slow
 def test_pmcnet_from_the_published_weights_gives_the_published_row(published_weights):
-    """Jitter 0.1 around the paper's own solution, five seeds: accuracy and AUC within one reported std."""
+    """Jitter 0.1 around the paper's solution, five seeds: within one reported std."""
     problem = paper_problem("ionosphere", torch.device("cpu"))
     method = PMCMethod(start=Jitter(0.1, solution=published_weights))
-    target = problem.target(published.PRIOR_VARIANCE["ionosphere"])
+    target = problem.target(ionosphere.PUBLISHED.prior_variance)
     scored = [
         score(method.fit(target, seed=seed).posterior, *problem.test)["per_draw"]
         for seed in range(5)
     ]
     for name in ("accuracy", "auc"):
-        mean, std = published.SHALLOW["ionosphere"][name]
+        mean, std = ionosphere.PUBLISHED.rows["pmcnet"][name]
         assert sum(s[name]["mean"] for s in scored) / 5 >= mean - std

@@ -1,4 +1,4 @@
-"""The methods that the paper compares with, on its shallow problems: tuned on validation rows, scored over seeds."""
+"""The methods that PMCnet is compared with: tuned on validation rows, scored over seeds."""
 
 import time
 from collections.abc import Mapping
@@ -10,23 +10,14 @@ from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.grids import GRIDS, parts
 from pmcnet.methods.registry import Baseline, options
-from pmcnet.paper.paper_scores import Say, score
+from pmcnet.paper.experiment import Say
+from pmcnet.paper.paper_scores import milliseconds_per_row, score
 from pmcnet.paper.problem import Problem, Rows
+from pmcnet.paper.result_table import BASELINES
 from pmcnet.runs.figure_data import Record
 
-LABELS = {
-    "adam-mle": "ADAM-MLE",
-    "adam-map": "ADAM-MAP",
-    "ensemble": "deep ensemble",
-    "bbp": "BBP",
-    "sgld": "SGLD",
-    "psgld": "pSGLD",
-    "sghmc": "SGHMC",
-    "mc-dropout": "MCDropout",
-    "sae": "SAE",
-}
-# Of the search for settings: apart from the seeds that are reported.
 TUNING_SEED = 1000
+"""Of the searches for settings: apart from the seeds that are reported."""
 
 
 def run_baseline(
@@ -41,7 +32,7 @@ def run_baseline(
 ) -> list[Record]:
     """Tune one method on validation rows, fit it with each seed, score it on test rows.
 
-    The choice is by accuracy, equal ones by NLL: METHOD, section 6.
+    The choice is by accuracy; the NLL decides between equal ones.
 
     Args:
         name: of the method.
@@ -50,7 +41,7 @@ def run_baseline(
         n_choices: settings tried, the same number for every method.
         n_passes: R.
         extra: settings that are not tuned, e.g. fewer epochs.
-        say: told a line at a time.
+        say: called with a line of progress at a time.
     """
     assert problem.validation is not None
     x, y = problem.validation
@@ -70,9 +61,7 @@ def run_baseline(
         start = time.monotonic()
         posterior, *points = posteriors(method, target, seed=seed, validation=problem.validation)
         seconds = time.monotonic() - start
-        start = time.monotonic()
-        posterior.draws(problem.test[0], n_passes=n_passes)
-        predict_seconds = time.monotonic() - start
+        per_row = milliseconds_per_row(posterior, problem.test[0], n_passes)
         record: Record = {
             "method": name,
             "seed": seed,
@@ -80,14 +69,14 @@ def run_baseline(
             "choice": dict(found.best),
             "seconds": seconds,
             "tuning_seconds": tuning_seconds,
-            "milliseconds_per_row": 1e3 * predict_seconds / len(problem.test[0]),
+            "milliseconds_per_row": per_row,
         }
         if points:
             record["at_mean"] = score(points[0], *problem.test, n_passes=1)
         runs.append(record)
     accuracy = [run["per_draw"]["accuracy"]["mean"] for run in runs]
     say(
-        f"{problem.name}, {LABELS[name]}: accuracy {sum(accuracy) / len(accuracy):.4f}, "
+        f"{problem.name}, {BASELINES[name]}: accuracy {sum(accuracy) / len(accuracy):.4f}, "
         f"{dict(found.best)}"
     )
     return runs

@@ -1,37 +1,32 @@
-"""Sizes of the large experiments, and how their networks are evaluated and trained."""
+"""Sizes of the large experiments, and how their networks are trained and evaluated."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 
-from pmcnet import ais
+from pmcnet.ais.tiling import free_memory
 from pmcnet.bnn.networks.precision import Precision
-from pmcnet.methods import Adam, Given, PMCMethod
-from pmcnet.paper import deep_problems
+from pmcnet.methods import Adam
+from pmcnet.paper.experiment import Settings
+
+PRIOR_STD = 1.0
+"""Of the prior under which weights are compared."""
+TUNING_SHARE = 0.25
+"""Share of the epochs for which a method trains while its setting is chosen."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How the large experiments run; M, K and T are the paper's.
+class DeepSettings(Settings):
+    """How the large experiments run.
 
     Args:
-        n_proposals: M.
-        n_draws: K.
-        n_steps: T.
-        sigma: standard deviation of the first proposals, which the paper does not give.
-        prior_std: of the prior that weights are compared under.
         batch_rows: rows of a factor of the incremental step.
-        n_epochs: of every training.
         batch_size: rows per step of every training.
         learning_rate: of Adam, with a cosine schedule.
         weight_decay: of ADAM-MLE and the starting networks.
-        tuning_share: of the epochs, while a method chooses its setting.
-        augmented: whether training changes images at random.
-        n_passes: R.
-        n_kept: networks that BBP, SGLD and MC dropout keep.
         n_chains: of SAE.
         n_members: of each chain of SAE.
-        n_seeds: repetitions.
         baselines: whether the other methods run.
         precision: of products: "float32", "tf32" or "bf16"; incremental steps are always in
             float32.
@@ -44,46 +39,32 @@ class Settings:
     n_draws: int = 20
     n_steps: int = 20
     sigma: float = 0.005
-    prior_std: float = 1.0
-    batch_rows: int = 1000
     n_epochs: int = 60
+    n_seeds: int = 1
+    batch_rows: int = 1000
     batch_size: int = 500
     learning_rate: float = 3e-3
     weight_decay: float = 0.05
-    tuning_share: float = 0.25
-    augmented: bool = True
-    n_passes: int = 100
-    n_kept: int = 100
     n_chains: int = 5
     n_members: int = 8
-    n_seeds: int = 1
     baselines: bool = True
     precision: Precision = "tf32"
     compiled: bool = True
     memory: int = 8 << 30
     limits: tuple[int, int, int] | None = None
 
-    def quick(self) -> "Settings":
+    def quick(self) -> Self:
         """Sizes that finish in seconds on two cores, CIFAR10 in minutes."""
-        sizes = replace(
-            self,
-            n_proposals=3,
-            n_draws=4,
-            n_steps=2,
-            n_epochs=2,
-            n_seeds=1,
-            n_passes=4,
-            batch_size=50,
-        )
-        sizes = replace(
-            sizes, n_kept=4, n_chains=2, n_members=2, limits=(100, 20, 20), batch_rows=25
-        )
-        return replace(sizes, compiled=False, memory=1 << 31, precision="float32")
+        sizes = replace(self, n_proposals=3, n_draws=4, n_steps=2, n_epochs=2, n_passes=4)
+        sizes = replace(sizes, n_seeds=1, n_chains=2, n_members=2, batch_size=50, batch_rows=25)
+        limits = (100, 20, 20)
+        return replace(sizes, limits=limits, compiled=False, memory=1 << 31, precision="float32")
 
-    def evaluation(self, device: torch.device) -> deep_problems.Evaluation:
-        """How networks are evaluated on this device."""
-        return deep_problems.Evaluation(self.precision, self.compiled, self.memory).on(device)
+    def memory_on(self, device: torch.device) -> int:
+        """Bytes for temporaries there."""
+        return min(self.memory, free_memory(device))
 
+    @property
     def adam(self) -> Adam:
         """The training of the starting networks."""
         return Adam(
@@ -92,14 +73,4 @@ class Settings:
             n_epochs=self.n_epochs,
             schedule="cosine",
             weight_decay=self.weight_decay,
-        )
-
-    def method(self, start: torch.Tensor) -> PMCMethod:
-        """PMCnet-light from these networks."""
-        return PMCMethod(
-            algorithm=replace(ais.pmcnet_light, n_draws=self.n_draws),
-            n_proposals=self.n_proposals,
-            n_steps=self.n_steps,
-            sigma=self.sigma,
-            start=Given(start),
         )

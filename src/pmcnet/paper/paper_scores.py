@@ -1,27 +1,34 @@
-"""A posterior on test rows, as plain data: Algorithm 2's metrics, the averaged prediction's, diagnostics."""
+"""Scores of a posterior on test rows: Algorithm 2's metrics, the average's, diagnostics."""
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from pmcnet import ais, metrics
 from pmcnet.bnn import Likelihood, Network, ParticlePosterior
+from pmcnet.paper.problem import Problem
 from pmcnet.runs.figure_data import Record, diagnostics, finite
-
-Say = Callable[[str], None]
 
 _MOST_ERRORS = 500  # of test rows, for figures
 PER_DRAW = ("auc", "precision", "recall", "specificity", "accuracy", "f1")
 
 
 def since(start: float, device: torch.device) -> float:
-    """Seconds from `start`, on the monotonic clock, until the device has done what it was given."""
+    """Seconds from `start`, on the monotonic clock, until the device has finished its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     return time.monotonic() - start
+
+
+def milliseconds_per_row(posterior: ParticlePosterior, x: Tensor, n_passes: int) -> float:
+    """What R predictions take for one row."""
+    start = time.monotonic()
+    posterior.draws(x, n_passes=n_passes)
+    return 1e3 * since(start, x.device) / len(x)
 
 
 def class_metrics(probability: Tensor, label: Tensor, positive: int) -> dict[str, Tensor]:
@@ -79,7 +86,7 @@ def regression_score(
     n_passes: int = 100,
     seed: int = 0,
 ) -> Record:
-    """Squared errors per draw and of the average, the log predictive density and the coverage of 90 % intervals.
+    """Squared errors per draw and of the average, NLL, and coverage of 90 % intervals.
 
     Args:
         posterior: weighted networks.
@@ -107,23 +114,40 @@ def regression_score(
     }
 
 
+def problem_score(problem: Problem, posterior: ParticlePosterior, *, n_passes: int) -> Record:
+    """Scores on the test rows of either kind of problem, and the time of a prediction."""
+    x, y = problem.test
+    per_row = milliseconds_per_row(posterior, x, n_passes)
+    if problem.classes:
+        found = score(posterior, x, y, n_passes=n_passes)
+    else:
+        found = regression_score(posterior, x, y, unit=problem.unit, n_passes=n_passes)
+    return found | {"milliseconds_per_row": per_row}
+
+
+def scores_line(records: Mapping[str, Record]) -> str:
+    """Accuracy or MSE of each method in a line."""
+    parts = []
+    for method, record in records.items():
+        name = "accuracy" if "accuracy" in record["bma"] else "mse"
+        mean, averaged = record["per_draw"][name]["mean"], record["bma"][name]
+        parts.append(f"{method} {name} {mean:.5g}, averaged {averaged:.5g}")
+    return "; ".join(parts)
+
+
+@dataclass
 class StepScores:
     """An observer that scores each step's draws on test rows, for the curve of metric against step.
 
     Nothing is chosen by what it sees.
     """
 
-    def __init__(
-        self, network: Network, likelihood: Likelihood, x: Tensor, y: Tensor, *, n_passes: int
-    ) -> None:
-        self.network, self.likelihood, self.x, self.y, self.n_passes = (
-            network,
-            likelihood,
-            x,
-            y,
-            n_passes,
-        )
-        self.seen: list[dict[str, float]] = []
+    network: Network
+    likelihood: Likelihood
+    x: Tensor
+    y: Tensor
+    n_passes: int
+    seen: list[dict[str, float]] = field(default_factory=list)
 
     def __call__(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
         """Mean AUC and accuracy over R draws of this step."""

@@ -8,8 +8,7 @@ from torch import Tensor
 
 from pmcnet import bnn, data
 from pmcnet.ais.target import DEFAULT_MEMORY
-from pmcnet.bnn import MLP, BayesianTarget, GaussianPrior, Likelihood, Network
-from pmcnet.bnn.augmentation import Augmentation
+from pmcnet.bnn import MLP, Augmentation, BayesianTarget, GaussianPrior, Likelihood, Network
 
 Rows = tuple[Tensor, Tensor]
 
@@ -21,10 +20,7 @@ class Problem(NamedTuple):
     """Scaled training, validation and test rows with the network that the paper fits to them.
 
     `unit` is what one unit of a scaled response stands for; `augmentation` and `memory` are the
-    target's; `outliers` are rows of another kind, which networks should not be sure of. Each
-    training row counts `label_count` times: labels of published images are those on which several
-    people agreed, and each of them is an observation (Aitchison, 2021, "A statistical theory of
-    cold posteriors in deep neural networks").
+    target's.
     """
 
     name: str
@@ -37,21 +33,6 @@ class Problem(NamedTuple):
     unit: float = 1.0
     augmentation: Augmentation | None = None
     memory: int = DEFAULT_MEMORY
-    outliers: Tensor | None = None
-    label_count: float = 1.0
-
-    @property
-    def n_outliers(self) -> int:
-        """How many there are."""
-        return 0 if self.outliers is None else len(self.outliers)
-
-    def held_out(self) -> "Problem":
-        """With validation rows: its own or, where there are none, the last tenth of the training rows."""
-        if self.validation is not None and len(self.validation[1]):
-            return self
-        n = len(self.train[1]) - max(1, len(self.train[1]) // 10)
-        (x, y) = self.train
-        return self._replace(train=(x[:n], y[:n]), validation=(x[n:], y[n:]))
 
     def target(self, prior_variance: float, *, n_batches: int = 1) -> BayesianTarget:
         """The posterior under N(0, prior_variance) on every weight and bias."""
@@ -60,9 +41,6 @@ class Problem(NamedTuple):
             self.likelihood,
             *self.train,
             prior=GaussianPrior(prior_variance**0.5),
-            weight=None
-            if self.label_count == 1
-            else torch.full_like(self.train[1], self.label_count),
             n_batches=n_batches,
             augmentation=self.augmentation,
             memory=self.memory,
@@ -74,22 +52,6 @@ def rows(
 ) -> Rows:
     """Arrays as tensors on the device."""
     return torch.as_tensor(x).to(device, dtype), torch.as_tensor(y).to(device, dtype)
-
-
-def _problem(
-    name: str,
-    split: data.Split,
-    sizes: tuple[int, ...],
-    classes: tuple[str, ...],
-    device: torch.device,
-) -> Problem:
-    likelihood: Likelihood = bnn.Bernoulli() if sizes[-1] == 1 else bnn.Categorical(sizes[-1])
-    validation = rows(split.x_val, split.y_val, device) if len(split.y_val) else None
-    train, test = (
-        rows(split.x_train, split.y_train, device),
-        rows(split.x_test, split.y_test, device),
-    )
-    return Problem(name, MLP(sizes), likelihood, train, validation, test, classes)
 
 
 def paper_problem(name: str, device: torch.device) -> Problem:
@@ -104,3 +66,22 @@ def control_problem(
     """The control data of one random network, labels drawn with its probabilities."""
     made = data.control(n_train, seed=seed, labels="drawn")
     return _problem(f"control-{seed}", made.split, CONTROL_SIZES, ("0", "1"), device), made
+
+
+def _problem(
+    name: str,
+    split: data.Split,
+    sizes: tuple[int, ...],
+    classes: tuple[str, ...],
+    device: torch.device,
+) -> Problem:
+    likelihood: Likelihood = bnn.Bernoulli() if sizes[-1] == 1 else bnn.Categorical(sizes[-1])
+    return Problem(
+        name=name,
+        network=MLP(sizes),
+        likelihood=likelihood,
+        train=rows(split.x_train, split.y_train, device),
+        validation=rows(split.x_val, split.y_val, device) if len(split.y_val) else None,
+        test=rows(split.x_test, split.y_test, device),
+        classes=classes,
+    )
