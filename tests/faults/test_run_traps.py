@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from pmcnet.ais import StepRecord
 from pmcnet.errors import InputError
 from pmcnet.runs.config import RunSettings, read_config
 from pmcnet.runs.folder import RunFolder, first_lines, read_json, write_text
@@ -72,21 +71,22 @@ def test_json_that_is_none_is_refused(tmp_path, text):
             read(tmp_path / "a.json")
 
 
+STEP = {"step": 1, "ess": 0.5, "seconds": 1.0}
+
+
 @pytest.mark.parametrize("line", ["[]", "3", "{}", '{"step": 1}', "null"])
 def test_line_that_is_no_step_is_named(tmp_path, line):
-    step = json.dumps(dict.fromkeys(StepRecord._fields, 1))
+    step = json.dumps(STEP)
     (tmp_path / "a").write_text(f"{step}\n{line}\n")
     with pytest.raises(InputError, match=r"line 2 of .* is no step"):
         _lines(tmp_path / "a")
-    (tmp_path / "a").write_text(f"{step}\n{step.replace('1', 'null', 1)}\n")
+    (tmp_path / "a").write_text(f"{step}\n{step.replace('0.5', 'null', 1)}\n")
     assert len(_lines(tmp_path / "a")) == 2
 
 
-@pytest.mark.parametrize("value", [None, 0, -1, "x"])
-def test_step_that_the_next_cannot_be_pooled_with_is_named(tmp_path, value):
-    (tmp_path / "a").write_text(
-        json.dumps(dict.fromkeys(StepRecord._fields, 1) | {"pooled_ess": value})
-    )
+@pytest.mark.parametrize("step", [{"step": "x"}, {"step": 1.5}, {"seconds": None}, {"ess": "x"}])
+def test_step_with_a_part_that_is_no_number_is_named(tmp_path, step):
+    (tmp_path / "a").write_text(json.dumps(STEP | step))
     with pytest.raises(InputError, match="is no step of a run that can go on"):
         _lines(tmp_path / "a")
 

@@ -151,6 +151,7 @@ class StepScores:
 
     def __call__(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
         """Mean AUC and accuracy over R draws of this step."""
+        assert info.samples is not None
         posterior = ParticlePosterior(self.network, self.likelihood, info.samples)
         each = score(posterior, self.x, self.y, n_passes=self.n_passes)["per_draw"]
         self.seen.append({name: each[name]["mean"] for name in ("auc", "accuracy")})

@@ -155,7 +155,7 @@ def _search_prior(problem: Problem, settings: ShallowSettings, say: Say) -> Reco
 
 def _fitted(
     problem: Problem, target: BayesianTarget, settings: ShallowSettings, kind: str, seed: int
-) -> tuple[Fit[ais.StepRecord], Record]:
+) -> tuple[Fit[ais.PMCInfo], Record]:
     """One fit and its scores on the test rows, with exact and with equal weights."""
     n_passes = settings.n_passes
     by_step = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=n_passes)

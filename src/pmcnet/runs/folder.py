@@ -209,16 +209,9 @@ def lines_text(lines: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _is_step(line: Any) -> bool:
-    """Whether a line has the parts of a step, all of them numbers or missing."""
-    from pmcnet.ais import AnnealedRecord, ChainRecord, StepRecord  # slow to import
-
-    kinds = (AnnealedRecord._fields, ChainRecord._fields, StepRecord._fields)
-    if not isinstance(line, dict) or tuple(line) not in kinds:
+    """Whether a line is a step of some method: its number, its time, and other numbers."""
+    if not isinstance(line, dict) or not {"step", "seconds"} <= line.keys():
         return False
-    if not all(value is None or isinstance(value, int | float) for value in line.values()):
-        return False
-    if tuple(line) != StepRecord._fields:
-        return True
-    return (
-        line["pooled_log_evidence"] is not None and (line["pooled_ess"] or 0) > 0
-    )  # the next is pooled with it
+    values = line.values()
+    numbers = all(value is None or isinstance(value, int | float) for value in values)
+    return numbers and type(line["step"]) is int and line["seconds"] is not None
