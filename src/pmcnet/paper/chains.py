@@ -16,7 +16,7 @@ from pmcnet.methods.checkpoint import AnyState
 from pmcnet.methods.energy_precision import as_before, decisive
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sgmcmc.sghmc import SGHMC, reason
-from pmcnet.methods.training.state import TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.paper.averaging import Average
 from pmcnet.paper.networks import read_networks
 from pmcnet.paper.paper_scores import since
@@ -230,7 +230,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
         start = at_prior_length(target.network, start, prior_scale(target))
     theta = start
 
-    def after(state: TrainingState) -> None:
+    def after(state: TrainingState, info: EpochInfo) -> None:
         nonlocal theta
         theta = state.tensors[
             "good_theta"

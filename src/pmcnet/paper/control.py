@@ -182,7 +182,8 @@ def _variant_runs(
 ) -> list[Record]:
     """One fit, scored with exact and with equal weights; its curves go to `figures` where they are wanted."""
     steps = StepScores(problem.network, problem.likelihood, *problem.test, n_passes=N_PASSES)
-    fit = method.fit(target, seed=seed, observers=[] if figures is None else [steps])
+    started = method.prepared(target, seed=seed)
+    fit = started.fit(target, seed=seed, observers=[] if figures is None else [steps])
     runs = []
     for weights, posterior in (
         ("exact", fit.posterior),

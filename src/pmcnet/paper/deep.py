@@ -7,7 +7,7 @@ density on validation rows after a share of the epochs.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +16,9 @@ import torch
 from pmcnet import ais
 from pmcnet.bnn import ParticlePosterior, Population
 from pmcnet.methods import Restarts
+from pmcnet.methods.base import Observer
 from pmcnet.methods.point_estimates import MANY, ONE
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.paper import deep_problems
 from pmcnet.paper.deep_baselines import CHOICES, trained
 from pmcnet.paper.deep_settings import Settings
@@ -86,7 +88,10 @@ def _light(
         start = time.monotonic()
         restarts = Restarts(settings.adam())
         loc = restarts(
-            target, settings.n_proposals, seed=seed, progress=_epochs(say, f"{problem.name}: start")
+            target,
+            settings.n_proposals,
+            seed=seed,
+            observers=[_epochs(say, f"{problem.name}: start")],
         )
         seconds = since(start, device)
         known = {
@@ -175,12 +180,12 @@ def _said(records: Mapping[str, Record]) -> str:
     return "; ".join(parts)
 
 
-def _epochs(say: Say, what: str) -> Callable[[int, int], None]:
-    def told(done: int, total: int) -> None:
-        if done == total or done % max(1, total // 10) == 0:
-            say(f"{what}, epoch {done} of {total}")
+def _epochs(say: Say, what: str) -> Observer:
+    def report(state: TrainingState, info: EpochInfo) -> None:
+        if info.epoch == info.n_epochs or info.epoch % max(1, info.n_epochs // 10) == 0:
+            say(f"{what}, epoch {info.epoch} of {info.n_epochs}")
 
-    return told
+    return report
 
 
 def _device_name(device: torch.device) -> str:

@@ -9,7 +9,7 @@ import torch
 from pmcnet import ais, metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.methods import Adam, Fit, Jitter, PMCMethod, Restarts, Start
-from pmcnet.methods.grids import N_CHOICES
+from pmcnet.methods.settings import N_CHOICES
 from pmcnet.paper import published, result_table
 from pmcnet.paper.baselines import LABELS, run_baseline
 from pmcnet.paper.paper_scores import Say, StepScores, score
@@ -137,7 +137,8 @@ def one_run(
     )
     observers = [by_step] if kind == "restarts" and seed == 0 else []
     method = settings.method(settings.starts()[kind])
-    fit = method.fit(target, seed=seed, validation=problem.validation, observers=observers)
+    started = method.prepared(target, seed=seed, validation=problem.validation)
+    fit = started.fit(target, seed=seed, observers=observers)
     start = time.monotonic()
     fit.posterior.draws(problem.test[0], n_passes=settings.n_passes)
     per_row = 1e3 * (time.monotonic() - start) / len(problem.test[0])

@@ -7,7 +7,7 @@ All that is random in a training follows from its seed and the epoch, so the ten
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -31,7 +31,7 @@ class TrainingState(NamedTuple):
     `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch
     on validation rows, and the history, (epochs, 2) of validation loss (NaN without such rows) and
     seconds. `stage` says what is trained: the networks of a "fit", those from which a sampler is to
-    "start", or chains on their "walk" from there.
+    "start", or chains in their burn-in on mini-batches ("walk").
 
     The tensors that an observer sees are those of the training itself, which its next epoch
     changes: write them to disk at once, or copy what is to be kept.
@@ -42,8 +42,28 @@ class TrainingState(NamedTuple):
     seed: int
     stage: Stage = "fit"
 
+    @property
+    def step(self) -> int:
+        """0: the state holds its whole history itself."""
+        return 0
 
-TrainingObserver = Callable[[TrainingState], None]
+
+class EpochInfo(NamedTuple):
+    """One epoch of a training; the loss per row on validation rows is None without them."""
+
+    epoch: int
+    n_epochs: int
+    stage: Stage
+    validation_loss: float | None
+    seconds: float
+
+    def line(self) -> dict[str, float | None]:
+        """Its line of the history."""
+        return {
+            "epoch": self.epoch,
+            "validation_loss": self.validation_loss,
+            "seconds": self.seconds,
+        }
 
 
 def save_training(state: TrainingState, path: str | Path, *, problem: str = "") -> Path:
@@ -63,7 +83,7 @@ def save_training(state: TrainingState, path: str | Path, *, problem: str = "") 
 
 
 def load_training(path: str | Path, device: torch.device | None = None) -> TrainingState:
-    """The state that was saved there, on the given device; whether it fits a method is seen when that goes on."""
+    """The state that was saved there, on the given device; `fit` checks whether it belongs."""
     try:
         tensors, metadata = parse_tensors(read_file(path))
         if metadata.get("format") != FORMAT:
