@@ -39,7 +39,7 @@ def compare(
     The methods are those of fit, and laplace and nuts where their libraries are installed.
     """
     from pmcnet.cli.fit import plain_settings
-    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.reports.progress import FitProgress
     from pmcnet.runs.compare import compare_runs, method_names
     from pmcnet.runs.config import RunSettings
     from pmcnet.runs.folder import RunFolder
@@ -47,7 +47,7 @@ def compare(
     names = method_names(methods)
     settings = RunSettings.of(plain_settings(given | {"data": data}))
     where = out or RunFolder.free(Path("runs"), f"{Path(data).name.split('.')[0]}-compare")
-    with Shown() as shown:
+    with FitProgress() as shown:
         compared = compare_runs(settings, names, where, shown=shown, tune=tune)
     show_comparison(compared, as_json)
 

@@ -17,13 +17,13 @@ def demo(out: Path | None, seed: int) -> None:
     the paper. Takes about a minute on two cores, and writes a report.
     """
     from pmcnet.cli.compare import show_comparison
-    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.reports.progress import FitProgress
     from pmcnet.runs.compare import compare_runs
     from pmcnet.runs.config import RunSettings
     from pmcnet.runs.folder import RunFolder
 
     settings = RunSettings(data="ionosphere", hidden=(5,), seed=seed)
-    with Shown() as shown:
+    with FitProgress() as shown:
         compared = compare_runs(
             settings,
             ["annealed", "pmcnet"],

@@ -5,12 +5,19 @@ from typing import Any
 
 import click
 
-# those of methods.registry, which takes a second to import
-_NAMES = (
-    "auto, annealed, hmc, pmcnet, gradfree, covfree, dm-pmc, sl-pmc, pmcnet-light, adam-mle, "
-    "adam-map, ensemble, bbp, "
-    "sgld, psgld, sghmc, mc-dropout, sae; with extras installed laplace, nuts"
-)
+
+class MethodOption(click.Option):
+    """An option whose help lists the methods, which take a second to import, when it is shown."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The option and its help."""
+        from pmcnet.methods.registry import METHODS
+
+        always = [name for name, settings in METHODS.items() if settings.library is None]
+        extra = [name for name in METHODS if name not in always]
+        names = f"auto, {', '.join(always)}; with extras installed {', '.join(extra)}"
+        self.help = f"{names}. Default: auto."
+        return super().get_help_record(ctx)
 
 
 def model_options(command: Any) -> Any:
@@ -84,7 +91,7 @@ class _Fit(click.Command):
 
 @click.command(cls=_Fit)
 @click.argument("data", required=False)
-@click.option("--method", help=f"{_NAMES}. Default: auto.")
+@click.option("--method", cls=MethodOption)
 @click.option(
     "--option",
     "options",
@@ -118,7 +125,7 @@ def fit(
     """
     from pmcnet.distributed import joined
     from pmcnet.estimators.plan import resolve_device
-    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.reports.progress import FitProgress
     from pmcnet.runs.config import RunSettings, read_config
     from pmcnet.runs.fit import fit_run, resume_run
     from pmcnet.runs.processes import begun_before, follow
@@ -135,7 +142,7 @@ def fit(
         if comm.rank > 0:
             follow(comm, settings)
             return
-        with Shown() as shown:
+        with FitProgress() as shown:
             if begun_before(out):
                 finished = resume_run(where, shown=shown, comm=comm)
             else:

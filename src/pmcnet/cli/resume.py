@@ -13,7 +13,7 @@ def resume(run: Path, as_json: bool) -> None:
     from pmcnet.cli.fit import show
     from pmcnet.distributed import joined
     from pmcnet.estimators.plan import resolve_device
-    from pmcnet.estimators.progress_display import Shown
+    from pmcnet.reports.progress import FitProgress
     from pmcnet.runs.fit import resume_run
     from pmcnet.runs.processes import follow
 
@@ -21,6 +21,6 @@ def resume(run: Path, as_json: bool) -> None:
         if comm.rank > 0:
             follow(comm, None)
             return
-        with Shown() as shown:
+        with FitProgress() as shown:
             finished = resume_run(run, shown=shown, comm=comm)
     show(finished, as_json)

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self, cast
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
@@ -20,7 +21,6 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 )
 from torch import Tensor
 
-from pmcnet.ais import VARIANTS
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.verdict import Verdict
 from pmcnet.bnn import BayesianTarget, Network, ParticlePosterior, Predictive
@@ -33,18 +33,17 @@ from pmcnet.estimators import model_file
 from pmcnet.estimators.cached_network import CachedNetwork
 from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
-from pmcnet.estimators.fit import Fitting, PriorStd
+from pmcnet.estimators.fit import PriorStd, fit_posterior
 from pmcnet.estimators.networks import ModuleSource, network_for
-from pmcnet.estimators.observer import Companion
+from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.plan import plan, resolve_device
 from pmcnet.estimators.predictions import Array, Averaged, EncodedRows, Uncertainty
 from pmcnet.estimators.training_rows import merged
-from pmcnet.methods.registry import Value, check_name
+from pmcnet.methods.registry import check_name
+from pmcnet.methods.settings import Value
 
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
-_BATCH_ROWS = 500  # of a mini-batch of pmcnet-light
-# prior, and its inverse the narrowest: squares of its gradients stay in single precision
-_WIDEST = 1e8
+_WIDEST = 1e8  # prior, and its inverse the narrowest: squared gradients stay in single precision
 
 
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
@@ -63,8 +62,6 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
 
     _task: Task
-    _companion: Companion | None = None
-    _comm: Communicator = SERIAL
 
     def __init__(
         self,
@@ -96,6 +93,68 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.device = device
         self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Sample the posterior of the network's weights.
+
+        Args:
+            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
+                (N, C, H, W).
+            y: classes of any type, or one number per row (N,).
+            sample_weight: how often each row counts (N,).
+        """
+        with _display(self.verbose) as observers:
+            return self.fit_with(X, y, sample_weight, observers=observers)
+
+    def fit_with(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: Any = None,
+        observers: Sequence[FitObserver] = (),
+        comm: Communicator = SERIAL,
+    ) -> Self:
+        """Fit as `fit` does, watched, from a state, or shared between processes.
+
+        Args:
+            X: rows, as for `fit`.
+            y: as for `fit`.
+            sample_weight: as for `fit`.
+            state: where to go on from, of a fit of the same rows with the same settings.
+            observers: watch the fit; `verbose` is not looked at.
+            comm: processes that share the fit, each of which calls this method.
+        """
+        response, weight = self._response_of(y, sample_weight)
+        self.check_settings()
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        device = resolve_device(self.device)
+        target = self._target(X, response, weight, seed, device)
+        chosen = plan(
+            target,
+            self.method,
+            self.method_options or {},
+            budget=self.budget,
+            searching=isinstance(self.prior_std, str),
+        )
+        outcome = fit_posterior(
+            target,
+            chosen,
+            seed=seed,
+            prior_std=self.prior_std,
+            state=state,
+            observers=observers,
+            comm=comm,
+        )
+        memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
+        self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
+        self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
+        self.prior_seconds_ = outcome.search_seconds
+        self.verdict_ = outcome.posterior.verdict
+        self.method_, self.method_reason_ = chosen.name, chosen.reason
+        self.method_options_ = dict(vars(chosen.options))
+        return self
 
     def predictive(self, X: Any) -> Averaged:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
@@ -163,36 +222,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     def _set_units(self, units: Units) -> None:
         """Note the units, where there may be other than those of y."""
 
-    def _fit(self, X: Any, y: Array, weight: Array) -> Self:
-        """Everything after y has been turned into numbers (N,)."""
-        self._check_settings()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        device = resolve_device(self.device)
-        target = self._target(X, y, weight, seed, device)
-        chosen = plan(
-            target,
-            self.method,
-            self.method_options or {},
-            budget=self.budget,
-            searching=isinstance(self.prior_std, str),
-        )
-        if chosen.name in VARIANTS:
-            n_batches = max(1, len(target.x) // _BATCH_ROWS) if chosen.name == "pmcnet-light" else 1
-            counts = None if target.weight is None else target.weight.double()
-            target = replace(
-                target, x=target.x.double(), y=target.y.double(), weight=counts, n_batches=n_batches
-            )
-        with self._accompanied() as companion:
-            companion.stage(chosen.reason)
-            outcome = Fitting(chosen, self.prior_std, seed, companion, self._comm).run(target)
-        memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
-        self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
-        self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
-        self.prior_seconds_ = outcome.search_seconds
-        self.verdict_ = outcome.posterior.verdict
-        self.method_, self.method_reason_ = chosen.name, chosen.reason
-        self.method_options_ = dict(vars(chosen.options))
-        return self
+    def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+        """Checked y as numbers (N,), and how often each row counts (N,)."""
+        raise NotImplementedError
 
     def _target(
         self, X: Any, y: Array, weight: Array, seed: int, device: torch.device
@@ -286,20 +318,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         draws = self._posterior().draws(self._inputs(X), n_passes=n_passes, seed=seed)
         return np.asarray(draws.double().cpu().numpy())
 
-    @contextmanager
-    def _accompanied(self) -> Iterator[Companion]:
-        """The companion that was set, a progress display, or one that does nothing."""
-        if self._companion is not None:
-            yield self._companion
-        elif self.verbose:
-            from pmcnet.estimators.progress_display import Shown
-
-            with Shown() as companion:
-                yield companion
-        else:
-            yield Companion()
-
-    def _check_settings(self) -> None:
+    def check_settings(self) -> None:
+        """Raise where a setting cannot work, whatever the rows."""
         family(self.likelihood, self._task)
         if self.method != "auto":
             check_name(self.method)
@@ -312,8 +332,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         elif not (isinstance(self.prior_std, Real) and 1 / _WIDEST <= self.prior_std <= _WIDEST):
             raise InputError(
                 f"prior_std must be a positive number, a standard deviation from {1 / _WIDEST:g} "
-                f"to {_WIDEST:g}; got "
-                f"{self.prior_std}. The network sees scaled data: begin with 1."
+                f"to {_WIDEST:g}; got {self.prior_std}. The network sees scaled data: begin with 1."
             )
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
@@ -330,3 +349,15 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             raise InputError(
                 f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}."
             )
+
+
+@contextmanager
+def _display(verbose: int) -> Iterator[Sequence[FitObserver]]:
+    """A progress display, where it is wanted."""
+    if not verbose:
+        yield ()
+        return
+    from pmcnet.reports.progress import FitProgress
+
+    with FitProgress() as shown:
+        yield (shown,)

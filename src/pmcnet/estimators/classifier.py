@@ -1,6 +1,6 @@
 """Bayesian classification with a neural network, the scikit-learn way."""
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         likelihood: "categorical": two classes are predicted from one logit, more by softmax.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
-            `methods.registry.NAMES` (docs/estimators.md).
+            `methods.registry.METHODS` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
             the root of the fan-in for weights; "laplace".
@@ -53,15 +53,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
 
     _task: Task = "classification"
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Sample the posterior of the network's weights.
-
-        Args:
-            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
-                (N, C, H, W).
-            y: classes of any type (N,).
-            sample_weight: how often each row counts (N,).
-        """
+    def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+        """Codes of the classes (N,), and weights."""
         labels = _labels(y)
         try:
             check_classification_targets(labels)
@@ -78,7 +71,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
                 "rows of another class."
             )
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
-        return self._fit(X, codes.astype(np.float64), weight)
+        return codes.astype(np.float64), weight
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class (N, C), averaged over the posterior."""

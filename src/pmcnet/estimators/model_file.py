@@ -235,7 +235,7 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
         k: tuple(v) if isinstance(v, list) else v for k, v in record["settings"].items()
     }
     model = cls(**settings, module=module)
-    model._check_settings()
+    model.check_settings()
     for name in _FITTED:
         setattr(model, name, record["fitted"][name])
     model.encoder_ = encoder_from(record["encoder"])

@@ -1,75 +1,41 @@
 """Which method a fit uses, with which settings, and why.
 
-The cost of an annealed run is estimated from sizes alone, so that the choice depends on the data's
-shape and the kind of device and not on how busy the machine is: one gradient of one network takes N
-(units * A + parameters * 6 / F) seconds, with A and F measured on two CPU cores and on one H200
-(docs/estimators.md), and a run takes about 4 N gradients, at least 500 and at most 2500 (measured
-between 400 and 8000; docs/estimators.md). Where that is too much, Hamiltonian chains from trained
-networks need fewer: 8 of them, some 60 gradients to a trajectory. A step of PMCnet-light takes M K
-values, a third of a gradient each, and some three gradients of M networks; a step of sghmc one
-gradient of a batch for each chain, and two to three times what a leapfrog step takes beside its
-gradient.
+"auto" takes annealed where its estimated cost (`methods.cost`) fits the budget. Where that is too
+much, Hamiltonian chains from trained networks need fewer gradients: 8 of them, some 60 gradients to
+a trajectory. Where that is too much as well, pmcnet-light is left.
 """
 
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 
-from pmcnet.bnn import MLP, BayesianTarget
+from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
-from pmcnet.methods.registry import (
-    LIGHT,
-    TRAINED,
-    AnnealedOptions,
-    HMCOptions,
-    Options,
-    Value,
-    options,
-)
+from pmcnet.methods.base import Method
+from pmcnet.methods.cost import Cost
+from pmcnet.methods.hmc import LEAST_TRAJECTORIES, HMCOptions
+from pmcnet.methods.registry import options
+from pmcnet.methods.settings import Settings, Value
 
-MOST_PARTICLES = 1000
-LEAST_PARTICLES = 64
-N_SEARCH = 64
-"""Particles of each trial of the prior's scale."""
-N_TRIALS = 4
-N_VALIDATED = 6
-"""Fits of a search of the prior's scale on validation rows."""
 N_CHAINS = 8
-GRADIENTS_PER_TRAJECTORY = 60
-LEAST_TRAJECTORIES = 40
-MOST_TRAJECTORIES = 400
-LEAST_EPOCHS = 40
-MOST_EPOCHS = 2000
-MOST_STEPS = 20_000
-"""On mini-batches, or as many as the epochs have if that is more."""
-_SEARCHING = 4.0  # times the cost of a run, where the prior's scale is searched with shorter ones
-SEARCH_ROWS = 1000
-"""Rows, at most, on which the prior's scale is searched: it depends little on how many there are."""
-
-
-class _Speed(NamedTuple):
-    """Seconds per unit of a layer and row, operations per second, and seconds of a leapfrog step on no rows."""
-
-    per_unit: float
-    rate: float
-    per_step: float
-
-
-_SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11, 5e-4), "cuda": _Speed(3e-11, 1e13, 5e-4)}
-_OTHER = _Speed(3.2e-9, 1.5e11, 5e-4)
-_PER_STEP_OF_BATCHES = 2.5
-_PER_STEP_OF_ADAM = 1.5
+_TOLERANCE = 1.1  # of a budget, up to which nothing is said
 
 
 class Plan(NamedTuple):
     """The method's name, its settings, and in a sentence why it was chosen."""
 
     name: str
-    options: Options
+    options: Settings
     reason: str
+
+    @property
+    def method(self) -> Method:
+        """The method with these settings."""
+        return self.options.method(self.name)
 
 
 def seconds_of(budget: float | str) -> float:
@@ -91,22 +57,6 @@ def seconds_of(budget: float | str) -> float:
     return seconds
 
 
-def _speed(target: BayesianTarget) -> _Speed:
-    return _SPEEDS.get(target.device.type, _OTHER)
-
-
-def gradient_seconds(target: BayesianTarget, n_rows: float) -> float:
-    """About how long the gradient of one network on `n_rows` rows takes."""
-    speed, network = _speed(target), target.network
-    n_units = sum(network.sizes[1:]) if isinstance(network, MLP) else network.numbers_per_input / 4
-    return n_rows * (n_units * speed.per_unit + target.dim * 6 / speed.rate)
-
-
-def n_gradients(n_rows: int) -> int:
-    """About how many batches of gradients an annealed run takes."""
-    return min(max(500, 4 * n_rows), 2500)
-
-
 def plan(
     target: BayesianTarget,
     method: str,
@@ -126,129 +76,51 @@ def plan(
             annealed, hmc, sghmc and pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
     """
-    limit = seconds_of(budget)
-    n_rows = len(target.x)
-    if method == "hmc":
-        return _chains(target, given, limit, "hmc was asked for", searching=searching)
-    if method not in ("auto", "annealed"):
-        sizes = _sizes(target, method, given, limit / (_SEARCHING if searching else 1.0))
-        return Plan(method, options(method, {**sizes, **given}, n_rows), f"{method} was asked for.")
-    per_particle = gradient_seconds(target, n_rows) * n_gradients(n_rows)
-    small = min(n_rows, SEARCH_ROWS)
-    search = (
-        N_TRIALS * N_SEARCH * gradient_seconds(target, small) * n_gradients(small)
-        if searching
-        else 0.0
-    )
-    affordable = (limit - search) / per_particle  # particles
-    n_particles = min(max(int(affordable) // 8 * 8, LEAST_PARTICLES), MOST_PARTICLES)
-    chosen = options("annealed", {"n_particles": n_particles, **given}, n_rows)
-    assert isinstance(chosen, AnnealedOptions)
-    if method == "annealed":
-        return Plan("annealed", chosen, "annealed was asked for.")
-    run = f"an annealed run of {target.dim} parameters on {n_rows} rows with {chosen.n_particles} particles"
-    cost = _span(search + chosen.n_particles * per_particle)
-    if chosen.n_particles <= affordable:
-        return Plan(
-            "annealed",
-            chosen,
-            f"{run} should take about {cost}, within the budget of {_span(limit)}.",
-        )
+    limit, cost = seconds_of(budget), Cost.of(target, searching=searching)
+    if method != "auto":
+        chosen = _within(method, given, cost, limit)
+        return Plan(method, chosen, f"Method: {method} (requested){_excess(chosen, cost, limit)}.")
+    annealed = _within("annealed", given, cost, limit)
+    seconds = annealed.seconds(cost)
+    assert seconds is not None
+    problem = f"{target.dim} parameters on {cost.n_rows} rows"
+    run = f"an annealed run of {problem} with {_sizes(annealed)}"
+    if seconds <= limit:
+        why = f"{run} should take about {_span(seconds)}, within the budget of {_span(limit)}"
+        return Plan("annealed", annealed, f"Method: annealed; {why}.")
+    spent = f"take about {_span(seconds)}, more than the budget of {_span(limit)}"
     if given:
-        why = f"{run} should take about {cost}, more than the budget of {_span(limit)}; its settings were given."
-        return Plan("annealed", chosen, why)
-    why = f"{run} would take about {cost}, more than the budget of {_span(limit)}, so"
-    times, few = _SEARCHING if searching else 1.0, {"n_chains": N_CHAINS}
-    if limit / times / _per_trajectory(target, _hmc_options(few, n_rows)) >= LEAST_TRAJECTORIES:
-        chains = _chains(
-            target, few, limit, f"{why} {N_CHAINS} chains of hmc were used", searching=searching
-        )
-        return chains._replace(
-            reason=f"{chains.reason.removesuffix('.')}; raise the budget for annealed."
-        )
-    limit /= times
-    reason = f"{why} pmcnet-light was used; raise the budget for a posterior: hmc, or annealed."
-    return Plan(
-        "pmcnet-light",
-        options("pmcnet-light", _sizes(target, "pmcnet-light", {}, limit), n_rows),
-        reason,
-    )
+        why = f"{run} should {spent}; its settings were given"
+        return Plan("annealed", annealed, f"Method: annealed; {why}.")
+    few: dict[str, Value] = {"n_chains": N_CHAINS}
+    chains = replace(HMCOptions(), n_chains=N_CHAINS).trajectory_seconds(cost)
+    if limit / cost.times / chains >= LEAST_TRAJECTORIES:
+        hmc = _within("hmc", few, cost, limit)
+        why = f"{N_CHAINS} chains, since {run} would {spent}{_excess(hmc, cost, limit)}"
+        return Plan("hmc", hmc, f"Method: hmc; {why}; raise the budget for annealed.")
+    light = _within("pmcnet-light", {}, cost, limit)
+    why = f"{run} would {spent}; raise the budget for a posterior: hmc, or annealed"
+    return Plan("pmcnet-light", light, f"Method: pmcnet-light; {why}.")
 
 
-def _chains(
-    target: BayesianTarget, given: Mapping[str, Value], limit: float, why: str, *, searching: bool
-) -> Plan:
-    """Chains of hmc, of as many trajectories as fit so many seconds, their networks to start from included."""
-    chosen = _hmc_options(given, len(target.x))
-    times, n_fits = (_SEARCHING, 1 + N_VALIDATED) if searching else (1.0, 1)
-    before, per_trajectory = (
-        n_fits * _before_chains(target, chosen),
-        times * _per_trajectory(target, chosen),
-    )
-    n = int(max(0.0, limit - before) / per_trajectory / (1 + chosen.thin))
-    n = min(max(n, LEAST_TRAJECTORIES // 2), MOST_TRAJECTORIES // 2)
-    chosen = _hmc_options({"n_warmup": n, "n_draws": n, **given}, len(target.x))
-    n_trajectories = chosen.n_warmup + chosen.thin * chosen.n_draws
-    seconds = before + per_trajectory * n_trajectories
-    if seconds > 1.1 * limit:
-        cost = f"{n_trajectories} trajectories and what comes before them should take about {_span(seconds)}"
-        why = f"{why}; {cost}, more than the budget of {_span(limit)}"
-    return Plan("hmc", chosen, f"{why}.")
+def _within(name: str, given: Mapping[str, Value], cost: Cost, seconds: float) -> Settings:
+    """The settings of a method, with the sizes that are not given from the budget."""
+    chosen = options(name, given, cost.n_rows)
+    sizes = {key: size for key, size in chosen.within(cost, seconds).items() if key not in given}
+    return replace(chosen, **sizes)
 
 
-def _hmc_options(given: Mapping[str, Value], n_rows: int) -> HMCOptions:
-    chosen = options("hmc", given, n_rows)
-    assert isinstance(chosen, HMCOptions)
-    return chosen
+def _excess(chosen: Settings, cost: Cost, limit: float) -> str:
+    """What to say where a fit should take more than the budget."""
+    seconds = chosen.seconds(cost)
+    if seconds is None or seconds <= _TOLERANCE * limit:
+        return ""
+    spent = f"about {_span(seconds)}, more than the budget of {_span(limit)}"
+    return f"; with {_sizes(chosen)} it should take {spent}"
 
 
-def _per_trajectory(target: BayesianTarget, chosen: HMCOptions) -> float:
-    """Seconds of one trajectory of all chains."""
-    per_step = _speed(target).per_step + chosen.n_chains * gradient_seconds(target, len(target.x))
-    return min(GRADIENTS_PER_TRAJECTORY, chosen.max_leapfrog) * per_step
-
-
-def _before_chains(target: BayesianTarget, chosen: HMCOptions) -> float:
-    """Seconds of the networks that chains of hmc start from, and of their walk."""
-
-    def seconds(n_epochs: int, n_rows: int, per_step: float) -> float:
-        step = per_step * _speed(target).per_step + chosen.n_chains * gradient_seconds(
-            target, n_rows
-        )
-        return n_epochs * math.ceil(len(target.x) / n_rows) * step
-
-    start = seconds(chosen.n_epochs, chosen.batch_size, _PER_STEP_OF_ADAM)
-    return start + seconds(chosen.walk_epochs, 10 * chosen.batch_size, _PER_STEP_OF_BATCHES)
-
-
-def _sizes(
-    target: BayesianTarget, method: str, given: Mapping[str, Value], limit: float
-) -> dict[str, Value]:
-    """The sizes that fit so many seconds: epochs of sghmc, steps of pmcnet-light."""
-    if method == "sghmc":
-        n_chains, n_rows = (
-            _number(given.get(name), getattr(TRAINED["sghmc"], name))
-            for name in ("n_chains", "batch_size")
-        )
-        n_rows, n_batches = min(n_rows, len(target.x)), math.ceil(len(target.x) / n_rows)
-        step = _PER_STEP_OF_BATCHES * _speed(target).per_step + n_chains * gradient_seconds(
-            target, n_rows
-        )
-        most = max(MOST_EPOCHS, MOST_STEPS // n_batches)
-        return {"n_epochs": min(max(int(limit / (step * n_batches)), LEAST_EPOCHS), most)}
-    if method == "pmcnet-light":
-        n_proposals, n_draws = (
-            _number(given.get(name), getattr(LIGHT, name)) for name in ("n_proposals", "n_draws")
-        )
-        step = n_proposals * (n_draws / 3 + 3) * gradient_seconds(target, len(target.x))
-        return {"n_steps": min(max(1, int(limit / step)), LIGHT.n_steps)}
-    return {}
-
-
-def _number(value: Value | None, default: int) -> float:
-    """The value where it is a positive number; what else is given is refused with the other settings."""
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    return float(value) if usable else float(default)  # type: ignore[arg-type]
+def _sizes(chosen: Settings) -> str:
+    return " and ".join(f"{name} {vars(chosen)[name]}" for name in chosen.largest)
 
 
 def resolve_device(name: str) -> torch.device:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,7 +20,7 @@ from pmcnet.estimators.fit import PriorStd
 from pmcnet.estimators.networks import ModuleSource
 from pmcnet.estimators.predictions import Array, Averaged
 from pmcnet.estimators.training_rows import checked_weight
-from pmcnet.methods.registry import Value
+from pmcnet.methods.settings import Value
 
 
 class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
@@ -37,7 +37,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         noise: "learn" the noise's standard deviation with the weights, or give it, in units of y.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
-            `methods.registry.NAMES` (docs/estimators.md).
+            `methods.registry.METHODS` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
             the root of the fan-in for weights; "laplace".
@@ -93,22 +93,15 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         )
         self.noise = noise
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Sample the posterior of the network's weights.
-
-        Args:
-            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
-                (N, C, H, W).
-            y: one number per row (N,).
-            sample_weight: how often each row counts (N,).
-        """
+    def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+        """The numbers (N,), and weights."""
         if self.noise != "learn" and not (isinstance(self.noise, Real) and 0 < self.noise < np.inf):
             raise InputError(
                 'noise must be "learn" or a positive standard deviation in units of y; got '
                 f"{self.noise!r}."
             )
         response = _response(y)
-        return self._fit(X, response, checked_weight(sample_weight, response))
+        return response, checked_weight(sample_weight, response)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The mean of y (N,); with `return_std` also its standard deviation, with noise (N,)."""

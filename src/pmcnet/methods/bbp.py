@@ -9,23 +9,22 @@ in closed form where it is Gaussian.
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.local_reparametrisation import local_slopes
+from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    EpochRecord,
-    Progress,
-    Rows,
     Schedule,
     Trained,
     Watch,
@@ -36,7 +35,7 @@ from pmcnet.methods.training.loop import (
     scheduled,
     set_rate,
 )
-from pmcnet.methods.training.state import TrainingObserver, TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -86,6 +85,21 @@ class BBP(Trained):
     n_kept: int = 100
     predict: Literal["draws", "mean"] = "draws"
 
+    may_be_zero = frozenset({"start"})
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """Early stopping and the prior."""
+        return choices(early_stopping=(True, False), learning_rate=(3e-3,), prior_std=PRIORS)
+
+    def summary(self, name: str) -> str:
+        """What it is called in full."""
+        return "Bayes by Backprop: the best Gaussian with independent coordinates"
+
+    def sized(self, n_rows: int) -> Self:
+        """About 10 000 steps."""
+        return replace(self, n_epochs=epochs(self.batch_size, n_rows, most=2000))
+
     def __post_init__(self) -> None:
         if min(self.n_draws, self.batch_size, self.n_epochs, self.n_kept) < 1:
             raise InputError("n_draws, batch_size, n_epochs and n_kept must be at least 1.")
@@ -109,17 +123,16 @@ class BBP(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Train mu and rho, and draw."""
         found, history = self.trained(
             target,
             seed=seed,
             validation=validation,
-            progress=progress,
             state=state,
             observers=observers,
         )
@@ -145,16 +158,15 @@ class BBP(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> tuple[Tensor, tuple[EpochRecord, ...]]:
+        observers: Iterable[Observer] = (),
+        validation: Rows | None = None,
+    ) -> tuple[Tensor, tuple[EpochInfo, ...]]:
         """Mu and rho (2, D), and the history; the arguments are those of `fit`."""
         parameters = self._start(target, seed).requires_grad_()  # (2, D)
         optimiser = torch.optim.Adam([parameters], lr=self.learning_rate)
         held_out = validation if self.early_stopping else None
-        watch = Watch(target, held_out, self.n_epochs, progress, seed, state, observers)
+        watch = Watch(target, held_out, self.n_epochs, seed, state, observers)
         parts = {"parameters": parameters, **averages(optimiser, parameters)}
         watch.restore(parts, parameters[None])
         n_batches = -(-len(target.x) // self.batch_size)

@@ -41,23 +41,23 @@ def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None)
     theta = theta.detach()
     deciding, error = _energies(candidates, theta)
     if sigma is None:
-        return _path(candidates, ais.Arithmetic(len(candidates) - 1, deciding, error))
+        return _path(candidates, ais.PathPrecision(len(candidates) - 1, deciding, error))
     for leading in range(len(candidates)):
-        path = _path(candidates, ais.Arithmetic(leading, deciding))
+        path = _path(candidates, ais.PathPrecision(leading, deciding))
         lead = _leading(target, path, theta, sigma)
         if lead <= MOST_ERROR:
             break
-    path.arithmetic = path.arithmetic._replace(error=max(error, lead))
+    path.precision = path.precision._replace(error=max(error, lead))
     return path
 
 
-def as_before(target: BayesianTarget, arithmetic: ais.Arithmetic) -> ais.Path:
+def as_before(target: BayesianTarget, precision: ais.PathPrecision) -> ais.Path:
     """The path that `decisive` had chosen when a run began."""
-    return _path(_cheapest_first(target), arithmetic)
+    return _path(_cheapest_first(target), precision)
 
 
-def _path(candidates: list[BayesianTarget], arithmetic: ais.Arithmetic) -> ais.Path:
-    leading, deciding = arithmetic.leading, arithmetic.deciding
+def _path(candidates: list[BayesianTarget], precision: ais.PathPrecision) -> ais.Path:
+    leading, deciding = precision.leading, precision.deciding
     if leading >= len(candidates) or deciding > len(candidates):
         raise InputError(
             "these chains were begun with a network of another arithmetic. Go on with that one."
@@ -69,8 +69,8 @@ def _path(candidates: list[BayesianTarget], arithmetic: ais.Arithmetic) -> ais.P
             if deciding < len(candidates)
             else _Doubled(_doubled(candidates[0]))
         )
-    recorded = not isinstance(candidates[0].network, ModuleNetwork)
-    return ais.Path(candidates[leading], exact=exact, recorded=recorded, arithmetic=arithmetic)
+    captured = not isinstance(candidates[0].network, ModuleNetwork)
+    return ais.Path(candidates[leading], exact=exact, captured=captured, precision=precision)
 
 
 def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple[int, float]:
@@ -104,9 +104,9 @@ def _leading(target: BayesianTarget, path: ais.Path, theta: Tensor, sigma: Tenso
     gains = []
     for each, few in (
         (path, theta),
-        (ais.Path(_doubled(target), recorded=False), theta[:_N_LED].double()),
+        (ais.Path(_doubled(target), captured=False), theta[:_N_LED].double()),
     ):
-        points = each.settled(each.start(few))
+        points = each.decided(each.start(few))
         kernel = Kernel(each, 1.0, ais.Diagonal(sigma.to(few)[None]))
         steps, none = torch.full_like(few[:, :1], step), theta.new_zeros(len(few))
         moved, _ = kernel.move(

@@ -8,30 +8,29 @@ training an MLP has a mask for each row, any other network one for each batch.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import MLP, BayesianTarget, Layout, Parameter, Population
 from pmcnet.bnn.networks.mlp import ACTIVATIONS
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
+from pmcnet.methods.settings import Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    EpochRecord,
-    Progress,
-    Rows,
     Trained,
     Watch,
     averages,
     batches,
     check_rate,
 )
-from pmcnet.methods.training.state import TrainingObserver, TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.rng import Stream, many_uniform, stream
 
 REASON = (
@@ -65,6 +64,21 @@ class MCDropout(Trained):
     n_epochs: int = 400
     n_passes: int = 100
 
+    may_be_zero = frozenset({"rate"})
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """The dropout rate and the prior."""
+        return choices(rate=(0.05, 0.2, 0.5), prior_std=(1.0, 3.0))
+
+    def summary(self, name: str) -> str:
+        """What it does."""
+        return "one network trained with dropout, which predictions leave on"
+
+    def sized(self, n_rows: int) -> Self:
+        """About 10 000 steps."""
+        return replace(self, n_epochs=epochs(self.batch_size, n_rows, most=2000))
+
     def __post_init__(self) -> None:
         if not 0 <= self.rate < 1:
             raise InputError(f"rate must lie in [0, 1); got {self.rate}.")
@@ -79,15 +93,15 @@ class MCDropout(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Train one network with dropout, then draw S masks."""
         theta = default_start(target, [stream(seed, 0, 0)]).requires_grad_()  # (1, D)
         optimiser = torch.optim.Adam([theta], lr=self.learning_rate)
-        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers)
+        watch = Watch(target, validation, self.n_epochs, seed, state, observers)
         parts = {"theta": theta, **averages(optimiser, theta)}
         watch.restore(parts, theta)
         for epoch in range(watch.first, self.n_epochs):

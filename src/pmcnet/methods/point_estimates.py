@@ -1,15 +1,17 @@
 """ADAM-MLE, ADAM-MAP and deep ensembles: networks trained once each, as one batch."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, Self
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, PriorSearch, Rows
+from pmcnet.methods.settings import PRIORS, Choice, adam_batch, choices, epochs
 from pmcnet.methods.training.adam import Adam, default_start
-from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Schedule, Trained
-from pmcnet.methods.training.state import TrainingObserver, TrainingState
+from pmcnet.methods.training.loop import Schedule, Trained
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.rng import stream
 
 ONE = "one trained network is a point, not a posterior: it says nothing of what it does not know."
@@ -46,10 +48,35 @@ class AdamMethod(Trained):
     weight_decay: float = 0.0
     early_stopping: bool = True
 
+    may_be_zero = frozenset({"weight_decay"})
+
     @property
-    def has_prior(self) -> bool:
-        """Only a maximum of the posterior knows the prior."""
-        return self.objective == "map"
+    def prior_search(self) -> PriorSearch | None:
+        """Only a maximum of the posterior depends on the prior."""
+        return "validation" if self.objective == "map" else None
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """Early stopping, and the prior or, where it has no say, the rate."""
+        stopping = (True, False)
+        if self.objective == "map":
+            return choices(early_stopping=stopping, learning_rate=(1e-2,), prior_std=PRIORS)
+        rates = (1e-3, 3e-3, 1e-2)
+        return choices(early_stopping=stopping, learning_rate=rates, prior_std=(1.0,))
+
+    def summary(self, name: str) -> str:
+        """What is trained."""
+        if self.n_members > 1:
+            return "deep ensemble of networks trained with the prior as penalty"
+        if self.objective == "map":
+            return "one network trained by Adam with the prior as penalty"
+        return "one network trained by Adam, without a prior"
+
+    def sized(self, n_rows: int) -> Self:
+        """Batches that grow with the rows, and about 10 000 steps."""
+        batch_size = adam_batch(n_rows)
+        n_epochs = epochs(batch_size, n_rows, most=500)
+        return replace(self, batch_size=batch_size, n_epochs=n_epochs)
 
     def __post_init__(self) -> None:
         if self.n_members < 1:
@@ -71,11 +98,11 @@ class AdamMethod(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Train."""
         start = default_start(target, [stream(seed, 0, block) for block in range(self.n_members)])
         held_out = validation if self.early_stopping else None
@@ -84,7 +111,6 @@ class AdamMethod(Trained):
             start,
             seed=seed,
             validation=held_out,
-            progress=progress,
             state=state,
             observers=observers,
         )

@@ -9,21 +9,20 @@ turn d.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Gaussian, GaussianPrior, LayerGaussianPrior, Population
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
+from pmcnet.methods.settings import PRIORS, Choice, choices
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    EpochRecord,
-    Progress,
-    Rows,
     Trained,
     Watch,
     averages,
@@ -31,7 +30,7 @@ from pmcnet.methods.training.loop import (
     check_rate,
     set_rate,
 )
-from pmcnet.methods.training.state import TrainingObserver, TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.rng import Stream, standard_normal, stream, uniform
 
 REASON = (
@@ -80,7 +79,23 @@ class SAE(Trained):
     noisy_targets: bool = False
     independent: bool = False
 
-    needs_validation: ClassVar[bool] = False
+    needs_validation = False
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """The step of the anchors and the prior."""
+        return choices(step=(0.02, 0.1), prior_std=PRIORS)
+
+    def summary(self, name: str) -> str:
+        """What it is called in full."""
+        return "sequential anchored ensembles"
+
+    def sized(self, n_rows: int) -> Self:
+        """About 3000 steps of the first member, and 150 of each later one."""
+        first, later = (steps * self.batch_size // max(1, n_rows) for steps in (3000, 150))
+        return replace(
+            self, n_epochs=min(max(20, first), 1500), n_next_epochs=min(max(2, later), 75)
+        )
 
     def __post_init__(self) -> None:
         if (
@@ -98,11 +113,11 @@ class SAE(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Train all chains; validation rows only tell the history."""
         if self.noisy_targets and not isinstance(target.likelihood, Gaussian):
             raise InputError("noisy_targets needs a Gaussian likelihood with a given noise.")
@@ -118,7 +133,7 @@ class SAE(Trained):
         )
         members = theta.detach().new_empty(self.n_members, *theta.shape)  # (S, C, D)
         n_epochs = self.n_epochs + (self.n_members - 1) * self.n_next_epochs
-        watch = Watch(target, validation, n_epochs, progress, seed, state, observers)
+        watch = Watch(target, validation, n_epochs, seed, state, observers)
         optimiser = torch.optim.Adam([theta])
         n_done = self._place(watch.first).member  # finished members
         walk = {"anchor": anchor, "direction": direction}

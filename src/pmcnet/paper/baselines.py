@@ -7,9 +7,10 @@ from typing import Any
 
 from pmcnet import metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.methods.base import Method
 from pmcnet.methods.bbp import BBP
-from pmcnet.methods.grids import GRIDS, parts
-from pmcnet.methods.registry import Baseline, options
+from pmcnet.methods.registry import METHODS, options
+from pmcnet.methods.settings import parts
 from pmcnet.paper.experiment import Say
 from pmcnet.paper.paper_scores import milliseconds_per_row, score
 from pmcnet.paper.problem import Problem, Rows
@@ -53,7 +54,7 @@ def run_baseline(
         return float(-accuracy - 1e-4 * posterior.log_predictive(x, y).mean())
 
     start = time.monotonic()
-    found = tune.grid_search(GRIDS[name][:n_choices], loss)
+    found = tune.grid_search(METHODS[name].grid[:n_choices], loss)
     tuning_seconds = time.monotonic() - start
     method, target = made(name, problem, found.best, extra)
     runs = []
@@ -83,7 +84,7 @@ def run_baseline(
 
 
 def posteriors(
-    method: Baseline, target: BayesianTarget, *, seed: int, validation: Rows | None
+    method: Method, target: BayesianTarget, *, seed: int, validation: Rows | None
 ) -> list[ParticlePosterior]:
     """What the method gives; for BBP also the network at the mean, which is what the paper reports.
 
@@ -104,7 +105,7 @@ def posteriors(
 
 def made(
     name: str, problem: Problem, choice: Mapping[str, Any], extra: Mapping[str, Any]
-) -> tuple[Baseline, BayesianTarget]:
+) -> tuple[Method, BayesianTarget]:
     """The method and its target.
 
     Args:
@@ -115,5 +116,4 @@ def made(
     """
     own, prior_std = parts(choice)
     method = options(name, {**own, **extra}, len(problem.train[0])).method(name)
-    assert isinstance(method, Baseline)
     return method, problem.target(prior_std**2)

@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pmcnet import ais
 from pmcnet.bnn import BayesianTarget, ParticlePosterior, Population
 from pmcnet.methods import Given, Restarts
 from pmcnet.methods.point_estimates import MANY, ONE
+from pmcnet.methods.training.state import EpochInfo
 from pmcnet.paper.deep_settings import PRIOR_STD, DeepSettings
 from pmcnet.paper.experiment import Say
 from pmcnet.paper.paper_scores import problem_score, scores_line, since
@@ -49,9 +51,9 @@ class LightRun:
     def _started(self, target: BayesianTarget, key: str) -> tuple[ais.PMCState, Records]:
         """The first proposals at trained networks, and the scores of these."""
         start, n_proposals = time.monotonic(), self.settings.n_proposals
-        progress = _epochs(self.say, f"{self.problem.name}: start")
+        observers = [_epochs(self.say, f"{self.problem.name}: start")]
         adam = Restarts(self.settings.adam)
-        loc = adam(target, n_proposals, seed=self.seed, progress=progress)
+        loc = adam(target, n_proposals, seed=self.seed, observers=observers)
         seconds = since(start, target.device)
         one, many = Population.of(target, loc[:1], ONE), Population.of(target, loc, MANY)
         found = {
@@ -101,11 +103,12 @@ class LightRun:
         self.say(f"{self.problem.name}, seed {self.seed}{text}")
 
 
-def _epochs(say: Say, what: str) -> Callable[[int, int], None]:
+def _epochs(say: Say, what: str) -> Callable[[Any, EpochInfo], None]:
     """Progress of a training in about ten lines."""
 
-    def tell(done: int, total: int) -> None:
-        if done == total or done % max(1, total // 10) == 0:
-            say(f"{what}, epoch {done} of {total}")
+    def report(state: Any, info: EpochInfo) -> None:
+        last = info.epoch == info.n_epochs
+        if last or info.epoch % max(1, info.n_epochs // 10) == 0:
+            say(f"{what}, epoch {info.epoch} of {info.n_epochs}")
 
-    return tell
+    return report

@@ -10,7 +10,7 @@ from typing import Self
 from pmcnet import ais, metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.methods import Adam, Fit, Jitter, Restarts, Start
-from pmcnet.methods.grids import N_CHOICES
+from pmcnet.methods.settings import N_CHOICES
 from pmcnet.paper import result_table
 from pmcnet.paper.baselines import TUNING_SEED, run_baseline
 from pmcnet.paper.experiment import Experiment, Say, Session, Settings

@@ -1,8 +1,9 @@
 """Progress of an annealed run and of a whole fit: a bar on a terminal, plain lines elsewhere."""
 
 import time
+from functools import singledispatch
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from rich.console import Console
 from rich.progress import (
@@ -16,17 +17,17 @@ from rich.progress import (
 )
 
 from pmcnet.ais import (
-    AnnealedRecord,
+    AnnealedInfo,
     AnnealedState,
-    ChainRecord,
-    ChainState,
+    ChainInfo,
     PMCInfo,
-    PMCState,
     forecast,
 )
+from pmcnet.methods.training.state import EpochInfo
 
 SECONDS_BETWEEN_LINES = 5.0
 """Where there is no terminal, lines of progress are at least this far apart."""
+_STAGES = {"fit": "", "start": "starting networks, ", "walk": "burn-in on mini-batches, "}
 
 
 class _Display:
@@ -34,7 +35,7 @@ class _Display:
 
     def __init__(self, console: Console | None, *columns: ProgressColumn) -> None:
         self.console = console or Console(stderr=True)
-        self._history: list[AnnealedRecord] = []
+        self._history: list[Any] = []
         self._bar = Progress(
             *columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console
         )
@@ -55,13 +56,13 @@ class _Display:
 
 
 class AnnealingProgress(_Display):
-    """An observer for `AnnealedPMC.run` that shows temperature, ESS, acceptance and the time left.
+    """An observer for `AnnealedPMC.run` that shows beta, ESS, acceptance and the time left.
 
     with AnnealingProgress() as progress:
         result = ais.AnnealedPMC().run(target, seed=0, observers=[progress])
 
-    The time left is the sampler's own forecast from the temperatures it has passed. It says "at
-    least" while trajectories are still getting longer, since each temperature then costs more than
+    The time left is the sampler's own forecast from the tempering steps it has made. It says "at
+    least" while trajectories are still getting longer, since each step then costs more than
     the last.
 
     Args:
@@ -72,12 +73,12 @@ class AnnealingProgress(_Display):
         super().__init__(console, TextColumn("annealing"), BarColumn())
         self._task = self._bar.add_task("annealing", total=1.0, text="drawing from the prior")
 
-    def __call__(self, state: AnnealedState, record: AnnealedRecord) -> None:
-        """One temperature is done."""
-        self._history.append(record)
+    def __call__(self, state: AnnealedState, info: AnnealedInfo) -> None:
+        """One tempering step is done."""
+        self._history.append(info)
         text = describe(self._history)
         if self.console.is_terminal:
-            left = forecast(self._history).n_temperatures
+            left = forecast(self._history).n_steps
             done = len(self._history)
             self._bar.update(self._task, completed=done / (done + left), text=text)
         else:
@@ -85,7 +86,7 @@ class AnnealingProgress(_Display):
 
 
 class FitProgress(_Display):
-    """Progress of a whole fit: its stages as lines, and a bar (or now and then a line) within each.
+    """Shows a whole fit: its stages as lines, and a bar (or now and then a line) within each.
 
     Args:
         console: where to write; standard error when absent.
@@ -94,41 +95,29 @@ class FitProgress(_Display):
     def __init__(self, console: Console | None = None) -> None:
         super().__init__(console, SpinnerColumn(), BarColumn())
         self._task: TaskID | None = None
+        self._kind: object = None
         self._said = time.monotonic()
 
     def stage(self, text: str) -> None:
         """A new part of the work begins."""
-        self._history.clear()
-        if self._task is not None:
-            self._bar.remove_task(self._task)
-            self._task = None
+        self._begin(None)
         self.say(text)
+
+    def planned(self, plan: Any, prior_std: float | None) -> None:
+        """The method is chosen: says why; the prior's scale comes later and is not shown."""
+        if prior_std is None:
+            self.stage(plan.reason)
 
     def say(self, text: str) -> None:
         """A remark in a line; it may come from a signal, in the middle of anything."""
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    def annealed(self, state: AnnealedState, record: AnnealedRecord) -> None:
-        """One temperature is done."""
-        self._history.append(record)
-        done, left = len(self._history), forecast(self._history).n_temperatures
-        self._show(done / (done + left), describe(self._history))
-
-    def chained(self, state: ChainState, record: ChainRecord) -> None:
-        """One trajectory of every chain is done."""
-        part = "warm-up" if record.warming else "draws"
-        text = f"{part}, trajectory {record.step}, log pi {record.log_density:.1f}"
-        self._show(None, f"{text}, acceptance {record.acceptance:.0%}")
-
-    def stepped(self, state: PMCState, info: PMCInfo) -> None:
+    def __call__(self, state: Any, info: Any) -> None:
         """One step is done."""
-        self._show(None, f"step {state.step}, ESS {info.ess:.1f} of {info.log_weight.numel()}")
-
-    def epoch(self, done: int, total: int) -> None:
-        """One epoch of a start is done."""
-        self._show(done / total, f"epoch {done} of {total}")
-
-    def _show(self, share: float | None, text: str) -> None:
+        kind = type(info), getattr(info, "stage", None)
+        if kind != self._kind:
+            self._begin(kind)
+        share, text = progress_of(info, state, self._history)
         if self.console.is_terminal:
             if self._task is None:
                 self._task = self._bar.add_task(
@@ -137,15 +126,59 @@ class FitProgress(_Display):
             self._bar.update(self._task, completed=share or 0.0, text=text)
         elif share == 1.0 or time.monotonic() - self._said > SECONDS_BETWEEN_LINES:
             self._said = time.monotonic()
-            self.console.print(text, highlight=False, markup=False, soft_wrap=True)
+            self.say(text)
+
+    def _begin(self, kind: object) -> None:
+        """A bar of its own for the steps of one kind."""
+        self._kind = kind
+        self._history.clear()
+        if self._task is not None:
+            self._bar.remove_task(self._task)
+            self._task = None
 
 
-def describe(history: list[AnnealedRecord]) -> str:
-    """One line about the latest temperature."""
+@singledispatch
+def progress_of(info: Any, state: Any, history: list[Any]) -> tuple[float | None, str]:
+    """How far a part of the work is, where that is known, and its latest step in words.
+
+    Args:
+        info: of the latest step.
+        state: after it.
+        history: earlier infos of this part, where a forecast needs them.
+    """
+    line = (f"{name} {value:.4g}" for name, value in info.line().items() if value is not None)
+    return None, ", ".join(line)
+
+
+@progress_of.register
+def _(info: AnnealedInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
+    history.append(info)
+    left = forecast(history).n_steps
+    return len(history) / (len(history) + left), describe(history)
+
+
+@progress_of.register
+def _(info: ChainInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
+    part = "warm-up" if info.warming else "draws"
+    text = f"{part}, trajectory {info.step}, log pi {info.log_density:.1f}"
+    return None, f"{text}, acceptance {info.acceptance:.0%}"
+
+
+@progress_of.register
+def _(info: PMCInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
+    return None, f"step {state.step}, ESS {info.ess:.1f} of {info.log_weight.numel()}"
+
+
+@progress_of.register
+def _(info: EpochInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
+    text = f"{_STAGES[info.stage]}epoch {info.epoch} of {info.n_epochs}"
+    return info.epoch / info.n_epochs, text
+
+
+def describe(history: list[AnnealedInfo]) -> str:
+    """One line about the latest tempering step."""
     last = history[-1]
-    text = (
-        f"temperature {last.temperature:.3g}, ESS {last.ess:.0f}, acceptance {last.acceptance:.0%}"
-    )
+    text = f"beta {last.beta:.3g}, ESS {last.ess:.0f}, acceptance {last.acceptance:.0%}"
     left = forecast(history).seconds
     if left == 0:
         return f"{text}, log Z {last.log_evidence:.2f}"

@@ -12,17 +12,17 @@ import torch
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
+from pmcnet.io.checkpoint import load_checkpoint, problem_of, save_checkpoint
 from pmcnet.io.files import parse_json
-from pmcnet.methods.checkpoint import AnyState, load_checkpoint, problem_of, save_checkpoint
 
 Problem = Mapping[str, Any]
-"""What a state belongs to: the data's fingerprint and the settings that decide the numbers, as plain data."""
+"""What a state belongs to: the data's fingerprint and the settings that decide the numbers."""
 
 
 class Found(NamedTuple):
-    """A state to go on from, what is to be said about it, and its file."""
+    """A state to go on from, a remark about it, and its file."""
 
-    state: AnyState
+    state: Any
     remark: str
     path: Path
 
@@ -47,8 +47,8 @@ class Checkpoints:
         """Whether there is something to go on from."""
         return self.latest.is_file() or self.previous.is_file()
 
-    def save(self, state: AnyState, problem: Problem) -> None:
-        """Write a state beside those that are there, and only then let it take the place of the latest."""
+    def save(self, state: Any, problem: Problem) -> None:
+        """Write a state beside those that are there, which then replaces the latest."""
         self.folder.mkdir(exist_ok=True)
         new = save_checkpoint(state, self.folder / "next.safetensors", problem=json.dumps(problem))
         with suppress(FileNotFoundError):
@@ -57,22 +57,25 @@ class Checkpoints:
         sync(self.folder)
         sync(self.folder.parent)
 
-    def load(self, problem: Problem, device: torch.device) -> Found | None:
+    def load(
+        self, problem: Problem, kinds: tuple[type[Any], ...], device: torch.device
+    ) -> Found | None:
         """The latest state that can be read, or None where there is none.
 
         Args:
             problem: what it must belong to; of the settings, those that the state's own names.
+            kinds: the types of states that the run's method can go on from.
             device: where its tensors are needed.
 
         Raises:
-            InputError: where no state can be read, or it belongs to another problem.
+            InputError: where no state can be read, or it belongs to another problem or method.
         """
         unreadable: InputError | None = None
         for path in (self.latest, self.previous):
             if not path.is_file():
                 continue
             try:
-                state = load_checkpoint(path, device)
+                state = load_checkpoint(path, kinds, device)
             except InputError as error:
                 unreadable = unreadable or error
                 continue
@@ -99,6 +102,6 @@ def _check_problem(path: Path, problem: Problem) -> None:
     if differing:
         raise InputError(
             f"{path} belongs to another run: it was begun with another "
-            f"{', '.join(differing):.200}. Give config.toml "
-            "the settings it was begun with, or fit again."
+            f"{', '.join(differing):.200}. Give config.toml the settings it was begun with, or fit "
+            "again."
         )

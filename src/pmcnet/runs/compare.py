@@ -10,10 +10,9 @@ import torch
 
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
-from pmcnet.estimators.progress_display import Shown
-from pmcnet.methods.grids import GRIDS
-from pmcnet.methods.registry import check_name, names_at_hand
+from pmcnet.methods.registry import METHODS, check_name, names_at_hand
 from pmcnet.reports.page import write_report
+from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.figure_data import roc_bands
@@ -55,7 +54,7 @@ def compare_runs(
     methods: Sequence[str],
     out: Path,
     *,
-    shown: Shown,
+    shown: FitProgress,
     tune: Tune = "validation",
 ) -> Compared:
     """Fit each method on the same training rows and score it on the same test rows.
@@ -74,7 +73,7 @@ def compare_runs(
     each = {name: _own(prepared.settings, name) for name in methods}
     for own in each.values():
         unfitted(own, prepared.task)
-    searched = [name for name in each if tune == "validation" and name in GRIDS]
+    searched = [name for name in each if tune == "validation" and METHODS[name].grid]
     rows = validation_of(prepared) if searched else prepared
     folder = RunFolder.create(out)
     finished: list[Finished] = []
@@ -104,13 +103,14 @@ def compare_runs(
 
 
 def _own(settings: RunSettings, name: str) -> RunSettings:
-    """The settings of one method: evidence chooses the prior of annealed only, so the others choose their own way."""
-    by_evidence = settings.prior_std == "evidence" and name != "annealed"
+    """The settings of one method; where evidence cannot choose its prior, it chooses its own way."""
+    search = METHODS[name].method(name).prior_search
+    refused = settings.prior_std == "evidence" and search != "evidence"
     return replace(
         settings,
         method=name,
         method_options={},
-        prior_std="auto" if by_evidence else settings.prior_std,
+        prior_std="auto" if refused else settings.prior_std,
     )
 
 

@@ -16,7 +16,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.encoding import SCALINGS
 from pmcnet.estimators.plan import seconds_of
 from pmcnet.io.files import one_line, read_file
-from pmcnet.methods.registry import UNSET, Value
+from pmcnet.methods.settings import UNSET, Value
 
 Task = Literal["regression", "classification"]
 

@@ -5,6 +5,7 @@ from typing import Any
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
 from pmcnet.estimators.plan import resolve_device
+from pmcnet.methods.base import Method
 from pmcnet.methods.registry import options
 from pmcnet.runs.config import RunSettings, Task
 from pmcnet.runs.scores import Model
@@ -31,18 +32,19 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         if task == "classification"
         else PMCNetRegressor(**common, noise=settings.noise)
     )
-    model._check_settings()
-    _check_method(settings)
+    model.check_settings()
+    method_of(settings)
     resolve_device(settings.device)
     return model
 
 
-def _check_method(settings: RunSettings) -> None:
+def method_of(settings: RunSettings) -> Method:
+    """The method of these settings; "auto" may still come to mean another than the annealed one."""
     name = "annealed" if settings.method == "auto" else settings.method
-    if settings.prior_std == "evidence" and name != "annealed":
+    method = options(name, settings.method_options, 2).method(name)
+    if settings.prior_std == "evidence" and method.prior_search != "evidence":
         raise InputError(
             "prior_std evidence needs the annealed method, whose evidence can be trusted; got "
-            f"method {name}. Use "
-            "--prior-std validation or a number, or --method annealed."
+            f"method {name}. Use --prior-std validation or a number, or --method annealed."
         )
-    options(name, settings.method_options, 2).method(name)
+    return method

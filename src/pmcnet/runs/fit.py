@@ -14,13 +14,11 @@ import numpy as np
 from pmcnet import __version__, ais
 from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
 from pmcnet.estimators.plan import Plan, resolve_device
-from pmcnet.estimators.progress_display import Shown
 from pmcnet.io.files import one_line
-from pmcnet.methods.checkpoint import AnyState
-from pmcnet.methods.training.state import TrainingState
+from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.checkpoints import Problem
 from pmcnet.runs.config import RunSettings, config_text, read_config
-from pmcnet.runs.estimator import unfitted
+from pmcnet.runs.estimator import method_of, unfitted
 from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, write_text
 from pmcnet.runs.identity import problem
 from pmcnet.runs.lock import locked
@@ -28,7 +26,7 @@ from pmcnet.runs.predict import written
 from pmcnet.runs.predictions import Predictions, predictions_of
 from pmcnet.runs.prepare import Prepared, prepare
 from pmcnet.runs.processes import share_rows, share_settings
-from pmcnet.runs.run_observer import RunCompanion
+from pmcnet.runs.run_observer import RunObserver
 from pmcnet.runs.run_record import metrics_record, report_record
 from pmcnet.runs.scores import Model, Record, Scored
 from pmcnet.runs.signals import Stopping
@@ -46,11 +44,11 @@ class Finished(NamedTuple):
     report: Record
 
 
-class _Begun(NamedTuple):
-    """What is there of a run: notes on how its method was chosen, a state, its history's lines, and a remark."""
+class _Progress(NamedTuple):
+    """How far a run is: why its method was chosen, a state, lines of the history, a remark."""
 
-    told: dict[str, Any]
-    state: AnyState | None = None
+    provenance: dict[str, Any]
+    state: Any = None
     lines: tuple[Record, ...] = ()
     remark: str = ""
 
@@ -59,7 +57,7 @@ def fit_run(
     settings: RunSettings,
     out: Path,
     *,
-    shown: Shown,
+    shown: FitProgress,
     fingerprint: str | None = None,
     comm: ais.Communicator = ais.SERIAL,
 ) -> Finished:
@@ -70,15 +68,14 @@ def fit_run(
         out: the folder to make.
         shown: displays progress.
         fingerprint: what the data's must be, where the settings came from an earlier run.
-        comm: processes that share the run; the others call `sharing.follow`.
+        comm: processes that share the run; the others call `processes.follow`.
     """
     share_settings(comm, "")
     prepared = prepare(settings)
     if fingerprint not in (None, prepared.fingerprint):
         raise InputError(
             f"{settings.data} is not the table that the config was written for: its fingerprint "
-            "differs. Give that "
-            "table, or remove [provenance] from the config to fit this one."
+            "differs. Give that table, or remove [provenance] from the config to fit this one."
         )
     model = unfitted(prepared.settings, prepared.task)
     folder = RunFolder.create(out)
@@ -87,7 +84,7 @@ def fit_run(
         try:
             with _writing(folder):
                 share_rows(comm, prepared, None)
-                return _run(model, prepared, folder, shown, _Begun(told={}), comm)
+                return _run(model, prepared, folder, shown, _Progress({}), comm)
         except RunInterrupted:
             raise
         except RunFailed:
@@ -102,7 +99,7 @@ def fit_run(
             raise
 
 
-def resume_run(path: Path, *, shown: Shown, comm: ais.Communicator = ais.SERIAL) -> Finished:
+def resume_run(path: Path, *, shown: FitProgress, comm: ais.Communicator = ais.SERIAL) -> Finished:
     """Go on with a run that was interrupted, from its last checkpoint or from the beginning."""
     folder = RunFolder.open(path)
     if folder.metrics.is_file():
@@ -121,14 +118,14 @@ def resume_run(path: Path, *, shown: Shown, comm: ais.Communicator = ais.SERIAL)
             )
         model = unfitted(settings, prepared.task)
         found = folder.checkpoints.load(
-            problem(prepared, settings), resolve_device(settings.device)
+            problem(prepared, settings),
+            method_of(settings).state_types,
+            resolve_device(settings.device),
         )
-        begun = _Begun(told={key: provenance[key] for key in _CHOSEN if provenance.get(key)})
+        begun = _Progress({key: provenance[key] for key in _CHOSEN if provenance.get(key)})
         if found is not None:
-            n_steps = 0 if isinstance(found.state, TrainingState) else found.state.step
-            begun = _Begun(
-                begun.told, found.state, tuple(first_lines(folder.history, n_steps)), found.remark
-            )
+            lines = tuple(first_lines(folder.history, found.state.step))
+            begun = begun._replace(state=found.state, lines=lines, remark=found.remark)
         share_rows(comm, prepared, found.path if found else None)
         folder.clear()
         if begun.lines:  # at no moment may the file lack a step that the checkpoint knows
@@ -150,14 +147,19 @@ def _writing(folder: RunFolder) -> Iterator[None]:
 def _stuck(folder: RunFolder, error: OSError) -> str:
     why = error.strerror or one_line(error)
     if not folder.path.is_dir():
-        return f"{folder.path} is gone: it was moved or removed while the run wrote to it. Put it back, or fit again."
+        return (
+            f"{folder.path} is gone: it was moved or removed while the run wrote to it. Put it "
+            "back, or fit again."
+        )
     if not folder.config.is_file():
-        return f"{folder.path} cannot be written to ({why}). Make room, or choose another --out, and fit again."
+        return (
+            f"{folder.path} cannot be written to ({why}). Make room, or choose another --out, and "
+            "fit again."
+        )
     what = error.filename or folder.path
     return (
         f"{what} could not be written ({why}), so the run has stopped. Make room there, or give "
-        "back the right to "
-        f"write, and go on with: pmcnet resume {folder.path}"
+        f"back the right to write, and go on with: pmcnet resume {folder.path}"
     )
 
 
@@ -165,8 +167,8 @@ def _run(
     model: Model,
     prepared: Prepared,
     folder: RunFolder,
-    shown: Shown,
-    begun: _Begun,
+    shown: FitProgress,
+    begun: _Progress,
     comm: ais.Communicator,
 ) -> Finished:
     """Fit, score and write."""
@@ -182,29 +184,36 @@ def _run(
             settled[0] = replace(settled[0], prior_std=prior_std)
         write_text(
             folder.config,
-            config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.told),
+            config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.provenance),
         )
         return problem(prepared, settled[0], with_prior=found)
 
     for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
         shown.stage(remark)
-    write_text(folder.config, config_text(asked, _provenance(prepared, "", asked) | begun.told))
+    write_text(
+        folder.config, config_text(asked, _provenance(prepared, "", asked) | begun.provenance)
+    )
     start = time.monotonic()
     with Stopping(lambda: shown.say(PATIENCE)) as stop:
-        companion = RunCompanion(folder, shown, stop, settle, begun.state, begun.lines)
-        model._companion, model._comm = companion, comm
+        observer = RunObserver(folder, stop, settle, begun.lines)
         try:
-            model.fit(prepared.x_train, prepared.y_train)
-            seconds = companion.before + time.monotonic() - start
-            companion.save()
+            model.fit_with(
+                prepared.x_train,
+                prepared.y_train,
+                state=begun.state,
+                observers=(shown, observer),
+                comm=comm,
+            )
+            seconds = observer.before + time.monotonic() - start
+            observer.save()
             stop.check(stepping=False)
-            model.method_reason_ = begun.told.get("method_reason", model.method_reason_)
+            model.method_reason_ = begun.provenance.get("method_reason", model.method_reason_)
             if begun.lines:
-                model.history_ = companion.lines
+                model.history_ = observer.lines
             return _finish(model, prepared, settled[0], folder, seconds)
         except KeyboardInterrupt as error:
             if not stop.at_once:
-                companion.save()
+                observer.save()
             kept = (
                 "A checkpoint was saved"
                 if folder.checkpoints.exist()
@@ -213,10 +222,8 @@ def _run(
             text = f"interrupted. {kept}; go on with: pmcnet resume {folder.path}"
             raise RunInterrupted(text, stop.number or SIGINT) from error
         except ProcessLostError as error:
-            companion.save()
+            observer.save()
             raise RunFailed(f"{error} Go on with: pmcnet resume {folder.path}") from error
-        finally:
-            model._companion, model._comm = None, ais.SERIAL
 
 
 def _finish(

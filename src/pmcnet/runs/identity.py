@@ -1,6 +1,6 @@
 """What a run's checkpoints belong to: its rows, and the settings that decide its numbers."""
 
-from pmcnet.methods.registry import UNSET
+from pmcnet.methods.settings import UNSET
 from pmcnet.runs.checkpoints import Problem
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.prepare import Prepared

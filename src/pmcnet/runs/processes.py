@@ -9,11 +9,10 @@ from pmcnet import ais
 from pmcnet.distributed import Ranks, n_restarts
 from pmcnet.errors import RunFailed
 from pmcnet.estimators.plan import resolve_device
-from pmcnet.methods.checkpoint import AnyState, load_checkpoint
+from pmcnet.io.checkpoint import load_checkpoint
 from pmcnet.runs.config import RunSettings, read_config
-from pmcnet.runs.estimator import unfitted
+from pmcnet.runs.estimator import method_of, unfitted
 from pmcnet.runs.folder import RunFolder
-from pmcnet.runs.follower import Follower
 from pmcnet.runs.prepare import Prepared, prepare
 
 Settings = dict[str, Any]
@@ -60,14 +59,14 @@ def follow(comm: ais.Communicator, settings: RunSettings | None) -> None:
         if comm.share(None).decode() != prepared.fingerprint:
             raise RunFailed(
                 f"process {comm.rank} reads other rows from {settings.data} than the first "
-                "process. Give all hosts the "
-                "same file."
+                "process. Give all hosts the same file."
             )
-        state: AnyState | None = None
+        state = None
         if checkpoint := comm.share(None):
             place = Path(folder) / "state.safetensors"
             place.write_bytes(checkpoint)
-            state = load_checkpoint(place, resolve_device(settings.device))
+            state = load_checkpoint(
+                place, method_of(prepared.settings).state_types, resolve_device(settings.device)
+            )
     model = unfitted(prepared.settings, prepared.task)
-    model._companion, model._comm = Follower(state), comm
-    model.fit(prepared.x_train, prepared.y_train)
+    model.fit_with(prepared.x_train, prepared.y_train, state=state, comm=comm)

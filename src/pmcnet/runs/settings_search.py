@@ -1,14 +1,13 @@
 """The settings of a compared method, chosen on validation rows before it is fitted.
 
 A fifth of the training rows, the same for every method, is held out; test rows are not looked at.
-Each of the method's choices (`methods.grids`) is fitted to the other rows with a seed of its own,
+Each choice of the method's grid is fitted to the other rows with a seed of its own,
 and the one with the smallest negative log-likelihood of the rows held out is taken. A method that
 has no choices there finds its prior while it is fitted.
 """
 
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
@@ -19,11 +18,10 @@ from pmcnet import tune
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
 from pmcnet.estimators.fit import LEAST_VALIDATED, VALIDATION_SHARE
-from pmcnet.estimators.observer import Companion
-from pmcnet.estimators.progress_display import Shown
-from pmcnet.methods.grids import GRIDS, Choice, parts
-from pmcnet.methods.registry import options
-from pmcnet.methods.training.loop import Trained
+from pmcnet.estimators.plan import Plan
+from pmcnet.methods.registry import METHODS
+from pmcnet.methods.settings import Choice, parts
+from pmcnet.reports.progress import FitProgress, progress_of
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.figure_data import finite
@@ -65,7 +63,7 @@ def validation_of(prepared: Prepared) -> Prepared:
     return found
 
 
-def tuned(settings: RunSettings, rows: Prepared, *, shown: Shown) -> Tuned:
+def tuned(settings: RunSettings, rows: Prepared, *, shown: FitProgress) -> Tuned:
     """The best of a method's choices.
 
     A prior whose scale is given as a number stays, and choices that differ in it alone are tried
@@ -84,8 +82,7 @@ def tuned(settings: RunSettings, rows: Prepared, *, shown: Shown) -> Tuned:
     def loss(choice: Choice) -> float:
         nonlocal n_done
         model = unfitted(replace(_with(settings, choice), seed=_seed(settings)), rows.task)
-        with _accompanied(model, shown):
-            model.fit(rows.x_train, rows.y_train)
+        model.fit_with(rows.x_train, rows.y_train, observers=[_Bar(shown)])
         value = validation_nll(model, rows.x_test, rows.y_test)
         n_done += 1
         shown.stage(
@@ -118,7 +115,7 @@ def tuning_record(model: Model, found: Tuned | None) -> Record:
         trials, seconds = [_trial(trial) for trial in model.prior_trials_], model.prior_seconds_
         chosen = {"prior_std": model.prior_std_}
     by = None if not trials else "evidence" if "log_evidence" in trials[0] else "validation"
-    if not _has_prior(model):
+    if METHODS[model.method_].method(model.method_).prior_search is None:
         chosen = {name: value for name, value in chosen.items() if name != "prior_std"}
     return {"chosen": dict(chosen), "chosen_by": by, "trials": trials, "tuning_seconds": seconds}
 
@@ -131,18 +128,13 @@ def described(choice: Mapping[str, Any]) -> str:
     )
 
 
-def _has_prior(model: Model) -> bool:
-    method = options(model.method_, {}, 2).method(model.method_)
-    return not isinstance(method, Trained) or method.has_prior
-
-
 def _trial(trial: Mapping[str, float]) -> Record:
     named = {"prior_std" if name == "sigma" else name: value for name, value in trial.items()}
     return {name: finite(float(value)) for name, value in named.items()}
 
 
 def _choices(settings: RunSettings) -> list[Choice]:
-    choices = GRIDS[settings.method]
+    choices = METHODS[settings.method].grid
     if isinstance(settings.prior_std, str):
         return list(choices)
     fixed = [{**choice, "prior_std": settings.prior_std} for choice in choices]
@@ -158,22 +150,19 @@ def _seed(settings: RunSettings) -> int:
     return (settings.seed + SEED_STEP) % (1 << 32)
 
 
-class _Bar(Companion):
-    """Shows the epochs of a trial, and nothing else of it."""
+class _Bar:
+    """Shows the steps of a trial but the last, which comes with the result, and nothing else."""
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: FitProgress) -> None:
         self.shown = shown
 
-    def epoch(self, done: int, total: int) -> None:
-        """One epoch is done; the last is told with the result."""
-        if done < total:
-            self.shown.epoch(done, total)
+    def stage(self, text: str) -> None:
+        """Not shown."""
 
+    def planned(self, plan: Plan, prior_std: float | None) -> None:
+        """Not shown."""
 
-@contextmanager
-def _accompanied(model: Model, shown: Shown) -> Iterator[None]:
-    model._companion = _Bar(shown)
-    try:
-        yield
-    finally:
-        model._companion = None
+    def __call__(self, state: Any, info: Any) -> None:
+        """One step is done."""
+        if progress_of(info, state, [])[0] != 1.0:
+            self.shown(state, info)

@@ -13,12 +13,13 @@ evidence times its prior (MacKay, 1992).
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import torch
 from scipy.optimize import minimize_scalar  # type: ignore[import-untyped]
 from torch import Tensor
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import (
     BayesianTarget,
     Gaussian,
@@ -29,12 +30,13 @@ from pmcnet.bnn import (
     Population,
 )
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.extras.laplace_precision import gaussian_at
-from pmcnet.methods.extras.requirements import require
+from pmcnet.methods.extras.requirements import Library
+from pmcnet.methods.settings import Choice, choices
 from pmcnet.methods.training.adam import default_start
-from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch
-from pmcnet.methods.training.state import TrainingObserver, TrainingState, refuse_state
+from pmcnet.methods.training.loop import Trained, Watch
+from pmcnet.methods.training.state import EpochInfo, TrainingState, refuse_state
 from pmcnet.rng import stream
 
 REASON = (
@@ -68,7 +70,18 @@ class LaplaceMethod(Trained):
     n_turns: int = 10
     n_kept: int = 100
 
-    needs_validation: ClassVar[bool] = False
+    needs_validation = False
+    state_types = ()
+    library = Library("laplace-torch", "laplace", "laplace")
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """Whose parameters are uncertain, and the prior."""
+        return choices(subset=("last-layer", "all"), prior_std=(0.3, 1.0, 3.0))
+
+    def summary(self, name: str) -> str:
+        """What it is called in full."""
+        return "Laplace's approximation at one mode, by laplace-torch"
 
     def __post_init__(self) -> None:
         if min(self.n_iterations, self.n_turns, self.n_kept) < 1:
@@ -79,13 +92,13 @@ class LaplaceMethod(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Find the mode, draw; validation rows only tell the history."""
-        require("laplace")
+        self.library.require()
         refuse_state("laplace", state)
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
             raise InputError(
@@ -96,13 +109,12 @@ class LaplaceMethod(Trained):
         exact = _in_double(target)
         held_out = None if validation is None else (validation[0].double(), validation[1].double())
         n_rounds = -(-self.n_iterations // _PER_ROUND) * (self.n_turns if learned else 1)
-        watch = Watch(exact, held_out, n_rounds, progress)
+        watch = Watch(exact, held_out, n_rounds, observers=observers)
         start = default_start(exact, [stream(seed, 0, 0)])
         mode = (
             self._in_turn(exact, start, watch) if learned else self._mode(exact, start, watch)
         )  # (1, D)
-        if progress is not None and len(watch.history) < n_rounds:
-            progress(n_rounds, n_rounds)
+        watch.complete()
         uncertain = self._uncertain(exact)
         source = torch.Generator(exact.device).manual_seed(
             int(stream(seed, 1, 0).host.integers(1 << 62))

@@ -7,20 +7,22 @@ mass matrix while it warms up, and keeps every draw after that. All work is on t
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.extras.jax_density import log_density
-from pmcnet.methods.extras.requirements import require
-from pmcnet.methods.training.loop import EpochRecord, Progress, Rows, Trained, Watch
-from pmcnet.methods.training.state import TrainingObserver, TrainingState, refuse_state
+from pmcnet.methods.extras.requirements import Library
+from pmcnet.methods.settings import Choice, choices
+from pmcnet.methods.training.loop import Trained, Watch
+from pmcnet.methods.training.state import EpochInfo, TrainingState, refuse_state
 from pmcnet.rng import stream
 
 Array = NDArray[Any]
@@ -49,7 +51,23 @@ class NUTSMethod(Trained):
     max_depth: int = 10
     acceptance: float = 0.8
 
-    needs_validation: ClassVar[bool] = False
+    needs_validation = False
+    state_types = ()
+    library = Library("NumPyro", "numpyro", "nuts")
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """The prior."""
+        return choices(prior_std=(0.3, 0.5, 1.0, 2.0, 3.0, 5.0))
+
+    def summary(self, name: str) -> str:
+        """What it is called in full."""
+        return "the No-U-Turn sampler on all rows, by NumPyro"
+
+    @property
+    def work(self) -> str:
+        """What the chains do."""
+        return f"{self.n_chains} chains of {self.n_warmup + self.n_draws} trajectories"
 
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_warmup, self.n_draws, self.max_depth) < 1:
@@ -64,16 +82,16 @@ class NUTSMethod(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Run the chains; validation rows only tell the history."""
-        require("nuts")
+        self.library.require()
         refuse_state("nuts", state)
         n_parts = -(-(self.n_warmup + self.n_draws) // _PER_PART)
-        watch, parts, diverging = Watch(target, validation, n_parts, progress), [], []
+        watch, parts, diverging = Watch(target, validation, n_parts, observers=observers), [], []
         with _double_precision():
             for drawn, diverged in self._parts(target, seed, n_parts):
                 parts.append(

@@ -1,6 +1,5 @@
-"""The libraries of the extras: which method needs which, and whether it is there."""
+"""The libraries of the extras: what a method needs, and whether it is there."""
 
-from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -8,29 +7,21 @@ from pmcnet.errors import InputError
 
 
 class Library(NamedTuple):
-    """What a library is called, and the module that it is imported by."""
+    """What a library is called, the module it is imported by, and the package's extra for it."""
 
     title: str
     module: str
+    extra: str
 
+    @property
+    def installed(self) -> bool:
+        """Whether it can be imported."""
+        return find_spec(self.module) is not None
 
-LIBRARIES: Mapping[str, Library] = {
-    "laplace": Library("laplace-torch", "laplace"),
-    "nuts": Library("NumPyro", "numpyro"),
-}
-"""By the method's name, which is that of the package's extra too."""
-
-
-def installed(method: str) -> bool:
-    """Whether the library that a method needs can be imported; a method that needs none always can."""
-    library = LIBRARIES.get(method)
-    return library is None or find_spec(library.module) is not None
-
-
-def require(method: str) -> None:
-    """Refuse a method whose library is missing, and say how to get it."""
-    if not installed(method):
-        raise InputError(
-            f"{method} needs {LIBRARIES[method].title}, which is not installed. Use: pip install "
-            f"'pmcnet[{method}]'"
-        )
+    def require(self) -> None:
+        """Raise where it is missing, and say how to get it."""
+        if not self.installed:
+            raise InputError(
+                f"{self.extra} needs {self.title}, which is not installed. Use: pip install "
+                f"'pmcnet[{self.extra}]'"
+            )

@@ -19,31 +19,31 @@ kept after. Chains that long steps have thrown out of their networks there go ba
 import math
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
+from pmcnet.methods.cost import PER_STEP_OF_BATCHES, Cost
 from pmcnet.methods.sae import prior_scale
+from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
 from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, Metric
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 from pmcnet.methods.sgmcmc.resets import Returning
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    EpochRecord,
-    Progress,
-    Rows,
     Trained,
     Watch,
     batches,
     check_rate,
 )
-from pmcnet.methods.training.state import Stage, TrainingObserver, TrainingState
+from pmcnet.methods.training.state import EpochInfo, Stage, TrainingState
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
@@ -53,6 +53,7 @@ REASON = (
 )
 _NOISE_STEP = 1 << 40
 _BATCHES_BETWEEN_TURNS = 100  # of the metric, at most
+_LEAST_EPOCHS, _MOST_EPOCHS, _MOST_STEPS = 40, 2000, 20_000
 
 
 class Walked(NamedTuple):
@@ -64,7 +65,7 @@ class Walked(NamedTuple):
     theta: Tensor
     sigma: Tensor
     draws: Tensor
-    history: tuple[EpochRecord, ...]
+    history: tuple[EpochInfo, ...]
     n_returns: Tensor
 
 
@@ -108,7 +109,30 @@ class SGHMC(Trained):
     n_epochs: int = 200
     n_kept: int = 100
 
-    needs_validation: ClassVar[bool] = False
+    needs_validation = False
+    may_be_zero = frozenset({"exploration", "heating"})
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """The step and the prior."""
+        return choices(step=(3e-3, 1e-2), prior_std=PRIORS)
+
+    def summary(self, name: str) -> str:
+        """What it is called in full."""
+        return "stochastic gradient Hamiltonian Monte Carlo on mini-batches, with cyclical steps"
+
+    def sized(self, n_rows: int) -> Self:
+        """About 10 000 steps, on few rows too, since chains must travel."""
+        return replace(self, n_epochs=epochs(self.batch_size, n_rows, most=10_000))
+
+    def within(self, cost: Cost, seconds: float) -> dict[str, int]:
+        """As many epochs as fit: 40 to 2000, or to 20 000 steps where that is more."""
+        n_rows = min(self.batch_size, cost.n_rows)
+        n_batches = math.ceil(cost.n_rows / n_rows)
+        step = PER_STEP_OF_BATCHES * cost.per_step + self.n_chains * cost.gradient(n_rows)
+        n_epochs = int(seconds / cost.times / (step * n_batches))
+        most = max(_MOST_EPOCHS, _MOST_STEPS // n_batches)
+        return {"n_epochs": min(max(n_epochs, _LEAST_EPOCHS), most)}
 
     def __post_init__(self) -> None:
         if min(self.n_chains, self.n_cycles, self.batch_size, self.n_epochs, self.n_kept) < 1:
@@ -151,11 +175,11 @@ class SGHMC(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Run the chains; validation rows only tell the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
         found = self.walk(
@@ -163,7 +187,6 @@ class SGHMC(Trained):
             theta,
             seed=seed,
             validation=validation,
-            progress=progress,
             state=state,
             observers=observers,
         )
@@ -177,10 +200,9 @@ class SGHMC(Trained):
         start: Tensor,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
+        observers: Iterable[Observer] = (),
+        validation: Rows | None = None,
         stage: Stage = "fit",
         keep: bool = True,
     ) -> Walked:
@@ -191,7 +213,7 @@ class SGHMC(Trained):
         theta, velocity = start.detach().clone(), torch.zeros_like(start)
         prior = prior_scale(target).square().reciprocal()  # (D,)
         metric = self._metric(target, prior, len(theta))
-        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
+        watch = Watch(target, validation, self.n_epochs, seed, state, observers, stage)
         n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
         n_steps = n_batches * self.n_epochs
         n_lessons = (

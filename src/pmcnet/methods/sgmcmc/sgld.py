@@ -6,26 +6,25 @@ the derivative of G, is left out, as is usual. lr_t = learning_rate (1 + t / del
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Fit, Observer, Rows
+from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    EpochRecord,
-    Progress,
-    Rows,
     Trained,
     Watch,
     batches,
     check_rate,
 )
-from pmcnet.methods.training.state import TrainingObserver, TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.rng import standard_normal, stream
 
 REASON = (
@@ -63,7 +62,23 @@ class SGLD(Trained):
     burn_in: float = 0.5
     n_kept: int = 100
 
-    needs_validation: ClassVar[bool] = False
+    needs_validation = False
+    may_be_zero = frozenset({"decay", "burn_in"})
+
+    @property
+    def grid(self) -> tuple[Choice, ...]:
+        """The step and the prior."""
+        rates = (1e-3, 1e-2) if self.preconditioned else (1e-3, 3e-3)
+        return choices(learning_rate=rates, prior_std=PRIORS)
+
+    def summary(self, name: str) -> str:
+        """What it is called in full."""
+        kind = "preconditioned stochastic" if self.preconditioned else "stochastic"
+        return f"{kind} gradient Langevin dynamics on mini-batches"
+
+    def sized(self, n_rows: int) -> Self:
+        """About 10 000 steps, on few rows too, since chains must travel."""
+        return replace(self, n_epochs=epochs(self.batch_size, n_rows, most=10_000))
 
     def __post_init__(self) -> None:
         if self.n_chains < 1 or self.batch_size < 1 or self.n_epochs < 1 or self.n_kept < 1:
@@ -79,14 +94,14 @@ class SGLD(Trained):
         target: BayesianTarget,
         *,
         seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
+        observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
+        validation: Rows | None = None,
+    ) -> Fit[EpochInfo]:
         """Run the chains; validation rows only tell the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
-        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers)
+        watch = Watch(target, validation, self.n_epochs, seed, state, observers)
         squares, n_batches = torch.zeros_like(theta), -(-len(target.x) // self.batch_size)
         step, n_steps = watch.first * n_batches, self.n_epochs * n_batches
         first = int(self.burn_in * self.n_epochs) * n_batches

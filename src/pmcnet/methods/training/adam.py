@@ -16,9 +16,8 @@ from pmcnet.bnn import BayesianTarget, Layout
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
+from pmcnet.methods.base import Observer, Rows
 from pmcnet.methods.training.loop import (
-    EpochRecord,
-    Progress,
     Schedule,
     Watch,
     averages,
@@ -28,17 +27,17 @@ from pmcnet.methods.training.loop import (
     scheduled,
     set_rate,
 )
-from pmcnet.methods.training.state import Stage, TrainingObserver, TrainingState
+from pmcnet.methods.training.state import EpochInfo, Stage, TrainingState
 from pmcnet.rng import Stream, uniform
 
 
 class Optimum(NamedTuple):
-    """Parameter vectors (P, D), the loss per row (P,) by which each was kept, its epoch (P,), and the history."""
+    """Networks (P, D), the loss per row (P,) by which each was kept, its epoch, the history."""
 
     theta: Tensor
     loss: Tensor
     epoch: Tensor
-    history: tuple[EpochRecord, ...] = ()
+    history: tuple[EpochInfo, ...] = ()
 
 
 def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
@@ -49,9 +48,7 @@ def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
     """
     centre, width = _start_box(target.network.layout)
     centre, width = centre.to(target.like), width.to(target.like)
-    unit = (
-        2 * uniform(sources, target.n_parameters, like=target.like).to(target.like) - 1
-    )  # (P, n_parameters)
+    unit = 2 * uniform(sources, target.n_parameters, like=target.like).to(target.like) - 1
     extra = target.likelihood.from_normal(unit.new_zeros(len(sources), target.likelihood.n_extra))
     return torch.cat([centre + width * unit, extra], dim=-1)
 
@@ -59,9 +56,7 @@ def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
 def _start_box(layout: Layout) -> tuple[Tensor, Tensor]:
     """Centre and half-width of the starting values of every coordinate (D,)."""
     centre, width = torch.zeros(layout.dim), torch.zeros(layout.dim)
-    matrix_fan_in = (
-        0  # of the matrix before, which a bias goes with; 0 after a normalisation's scale
-    )
+    matrix_fan_in = 0  # of the matrix a bias belongs to; 0 after a normalisation's scale
     for p in layout:
         if not p.is_bias:
             matrix_fan_in = p.fan_in
@@ -115,10 +110,9 @@ class Adam:
         start: Tensor,
         *,
         seed: int,
-        validation: tuple[Tensor, Tensor] | None = None,
-        progress: Progress | None = None,
+        validation: Rows | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
+        observers: Iterable[Observer] = (),
         stage: Stage = "fit",
     ) -> Optimum:
         """Train P networks from `start` (P, D).
@@ -129,10 +123,9 @@ class Adam:
             seed: decides the order of the rows.
             validation: rows (x, y) by whose loss each network keeps its best epoch; without them it
                 keeps the last.
-            progress: told after each epoch.
             state: where to go on from.
-            observers: called with the state after each epoch, whose tensors the next epoch changes.
-            stage: what the networks are for, as the state tells it.
+            observers: called with (state, info) after each epoch; the next one changes the state.
+            stage: what the networks are for.
 
         Raises:
             DivergedError: where a network that is kept does not predict the rows.
@@ -146,7 +139,7 @@ class Adam:
             fused=theta.is_cuda,
         )
         trained = replace(target, network=target.network.for_training())
-        watch = Watch(target, validation, self.n_epochs, progress, seed, state, observers, stage)
+        watch = Watch(target, validation, self.n_epochs, seed, state, observers, stage)
         parts = {"theta": theta, **averages(optimiser, theta)}
         watch.restore(parts, theta)
         n_batches = -(-len(target.x) // self.batch_size)
@@ -165,7 +158,7 @@ class Adam:
         return Optimum(watch.best, watch.loss.to(start.dtype), watch.at.cpu(), tuple(watch.history))
 
     def _gradient(self, target: BayesianTarget, theta: Tensor, batch: Batch) -> Tensor:
-        """Of the negative log-likelihood of a batch (P, D), plus for MAP the batch's share of the prior."""
+        """Of the negative log-likelihood (P, D), for "map" with the batch's share of the prior."""
         score = target.batch_likelihood_and_score(theta, batch).score
         if self.objective == "map":
             score = torch.add(

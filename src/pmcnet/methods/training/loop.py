@@ -2,9 +2,9 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import torch
@@ -13,35 +13,25 @@ from torch import Tensor
 from pmcnet.bnn import BayesianTarget
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
-from pmcnet.methods.base import Fit
+from pmcnet.methods.base import Method, Observer, Rows
+from pmcnet.methods.settings import Settings
 from pmcnet.methods.training.state import (
+    EpochInfo,
     Stage,
-    TrainingObserver,
     TrainingState,
     check_place,
     check_tensors,
 )
 from pmcnet.rng import stream
 
-Rows = tuple[Tensor, Tensor]
 LARGEST_RATE = 1e6
-"""Step sizes beyond this are refused: optimisers multiply them in the networks' precision, which overflows."""
+"""Larger step sizes are refused: optimisers multiply them in the networks' precision."""
 Schedule = Literal["constant", "cosine"]
 _RISE = 0.05
-Progress = Callable[[int, int], None]
-"""Called with the number of epochs done and the number in all."""
-
-
-class EpochRecord(NamedTuple):
-    """One line of a training's history: the loss per row on validation rows, or None without them."""
-
-    epoch: int
-    validation_loss: float | None
-    seconds: float
 
 
 def batches(target: BayesianTarget, batch_size: int, *, seed: int, epoch: int) -> Iterator[Batch]:
-    """All rows once, in an order of (seed, epoch), their inputs changed by the target's augmentation."""
+    """All rows once, in an order of (seed, epoch), with the target's augmentation."""
     order = torch.as_tensor(stream(seed, 1 + epoch, 0).host.permutation(len(target.x)))
     source = stream(seed, 1 + epoch, 1, target.device)
     for positions in torch.split(order.to(target.x.device), batch_size):
@@ -65,14 +55,17 @@ def check_schedule(schedule: Schedule) -> None:
 
 
 def scheduled(rate: float, schedule: Schedule, done: float) -> float:
-    """The step size when this share of the training is done; "cosine" rises over the first twentieth, then falls."""
+    """The step size when this share of the training is done.
+
+    "cosine" rises over the first twentieth and then falls.
+    """
     if schedule == "constant":
         return rate
     return rate * min(1.0, (done + 1e-3) / _RISE) * 0.5 * (1 + math.cos(math.pi * done))
 
 
 def averages(optimiser: torch.optim.Optimizer, parameter: Tensor) -> dict[str, Tensor]:
-    """Adam's two averages and the number of its steps, by name: those it works with, zero before its first step."""
+    """Adam's two averages and the number of its steps, by name; zero before its first step."""
     fused = bool(optimiser.param_groups[0].get("fused"))
     found = optimiser.state[parameter]
     if not found:  # as Adam itself begins
@@ -93,48 +86,23 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained:
-    """A method that trains on mini-batches. Its settings are its fields, so it is its own options."""
+class Trained(Settings, Method):
+    """A method that trains on mini-batches. Its settings are its fields, so it is its own settings.
 
+    Its validation rows choose the epoch that is kept; those that need none only record the loss.
+    """
+
+    state_types: ClassVar[tuple[type[Any], ...]] = (TrainingState,)
     needs_validation: ClassVar[bool] = True
-    """Whether rows are held out for it: to stop early, or to choose the epoch that is kept."""
-
-    @property
-    def has_prior(self) -> bool:
-        """Whether the prior has a say."""
-        return True
 
     def method(self, name: str) -> Self:
-        """The method with these settings: itself."""
+        """Itself."""
         return self
-
-    def fit(
-        self,
-        target: BayesianTarget,
-        *,
-        seed: int,
-        validation: Rows | None = None,
-        progress: Progress | None = None,
-        state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
-    ) -> Fit[EpochRecord]:
-        """Train.
-
-        Args:
-            target: the network, its likelihood and prior, and the training rows.
-            seed: decides everything random.
-            validation: rows by which the best epoch is kept.
-            progress: told after each epoch.
-            state: where to go on from; the history is then that of the whole training.
-            observers: called with the state after each epoch, whose tensors the next epoch may
-                change.
-        """
-        raise NotImplementedError
 
 
 @dataclass
 class Watch:
-    """Goes along with a training: keeps each network's best epoch, the history and, where asked for, the state.
+    """Keeps each network's best epoch and the history of a training, and reports its state.
 
     `best` (P, ...) is what is kept, `loss` (P,) its loss per row, `at` (P,) its epoch.
 
@@ -142,10 +110,9 @@ class Watch:
         target: whose network and likelihood are trained.
         validation: rows by whose loss the best epoch is chosen; without them the last is kept.
         n_epochs: in all.
-        progress: told after each epoch.
         seed: of the training.
         state: where it goes on from; see `restore`.
-        observers: called with the state after each epoch.
+        observers: called with (state, info) after each epoch.
         stage: what is trained.
     """
 
@@ -155,12 +122,11 @@ class Watch:
     target: BayesianTarget
     validation: Rows | None
     n_epochs: int
-    progress: Progress | None = None
     seed: int = 0
     state: TrainingState | None = None
-    observers: Iterable[TrainingObserver] = ()
+    observers: Iterable[Observer] = ()
     stage: Stage = "fit"
-    history: list[EpochRecord] = field(init=False, default_factory=list)
+    history: list[EpochInfo] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._held_out, self._start = self.target, time.monotonic()
@@ -198,7 +164,7 @@ class Watch:
                 part.copy_(self.state.tensors[name])
         lines = enumerate(history.tolist(), start=1)
         self.history = [
-            EpochRecord(i, None if math.isnan(loss) else loss, seconds)
+            self._info(i, None if math.isnan(loss) else loss, seconds)
             for i, (loss, seconds) in lines
         ]
         self._lines[: len(history)] = history[: len(self._lines)]
@@ -232,18 +198,22 @@ class Watch:
         """One epoch is done.
 
         Args:
-            parts: what the next one needs, by name; only of trainings that can be gone on with.
+            parts: what the next one needs, by name; None where a training cannot be continued.
         """
         self.history.append(
-            EpochRecord(len(self.history) + 1, self._average, time.monotonic() - self._start)
+            self._info(len(self.history) + 1, self._average, time.monotonic() - self._start)
         )
-        if self.progress is not None:
-            self.progress(len(self.history), self.n_epochs)
-        if self._observers and parts is not None:
-            self._tell(parts)
+        if self._observers:
+            state = None if parts is None else self._state_of(parts)
+            self._report(state, self.history[-1])
+
+    def complete(self) -> None:
+        """The epochs that are left are not needed."""
+        if len(self.history) < self.n_epochs:
+            self._report(None, self.history[-1]._replace(epoch=self.n_epochs))
 
     def settle(self, kept: Tensor, theta: Tensor | None = None) -> None:
-        """All epochs are done: without validation rows the last is kept; the arguments are those of `judge`."""
+        """All epochs are done: without validation rows the last is kept; see `judge`."""
         if self.validation is None:
             self.judge(kept, theta)
 
@@ -253,16 +223,21 @@ class Watch:
         self.loss = torch.full((len(kept),), torch.inf, dtype=torch.float64, device=kept.device)
         self.at = torch.zeros(len(kept), dtype=torch.long, device=kept.device)
 
-    def _tell(self, parts: Mapping[str, Tensor]) -> None:
-        _, loss, seconds = self.history[-1]
-        n = len(self.history)
-        self._lines[n - 1] = math.nan if loss is None else loss, seconds
-        tensors = self._tensors(parts) | {"history": torch.from_numpy(self._lines[:n])}
-        state = TrainingState(
-            {k: tensor.detach() for k, tensor in tensors.items()}, n, self.seed, self.stage
-        )
+    def _info(self, epoch: int, loss: float | None, seconds: float) -> EpochInfo:
+        return EpochInfo(epoch, self.n_epochs, self.stage, loss, seconds)
+
+    def _report(self, state: TrainingState | None, info: EpochInfo) -> None:
         for observer in self._observers:
-            observer(state)
+            observer(state, info)
+
+    def _state_of(self, parts: Mapping[str, Tensor]) -> TrainingState:
+        n, last = len(self.history), self.history[-1]
+        loss = math.nan if last.validation_loss is None else last.validation_loss
+        self._lines[n - 1] = loss, last.seconds
+        tensors = self._tensors(parts) | {"history": torch.from_numpy(self._lines[:n])}
+        return TrainingState(
+            {name: tensor.detach() for name, tensor in tensors.items()}, n, self.seed, self.stage
+        )
 
     def _tensors(self, parts: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """What the next epoch needs, and what has been kept so far."""

@@ -14,9 +14,9 @@ from torch import Tensor
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
+from pmcnet.methods.base import Observer, Rows
 from pmcnet.methods.training.adam import Adam, default_start
-from pmcnet.methods.training.loop import Progress, Rows
-from pmcnet.methods.training.state import TrainingObserver, TrainingState
+from pmcnet.methods.training.state import TrainingState
 from pmcnet.rng import standard_normal, stream
 
 
@@ -30,14 +30,13 @@ class Start(Protocol):
         *,
         seed: int,
         validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
+        observers: Iterable[Observer] = (),
         comm: Communicator = SERIAL,
     ) -> Tensor:
         """Points (n, D) for the target, the same in all processes.
 
-        Training goes on from the state, and tells observers after each epoch.
+        Training goes on from the state, and reports to observers after each epoch.
         """
         ...
 
@@ -55,23 +54,25 @@ class Restarts:
         *,
         seed: int,
         validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
+        observers: Iterable[Observer] = (),
         comm: Communicator = SERIAL,
     ) -> Tensor:
         """The optimum of each run."""
         start = default_start(target, [stream(seed, 0, block) for block in range(n)])
         trained = partial(
-            self.adam.minimise, target, seed=seed, validation=validation, progress=progress
+            self.adam.minimise, target, seed=seed, validation=validation, stage="start"
         )
-        if (
-            comm.size > 1 and target.network.n_together == 1
-        ):  # networks that are trained one after another anyway
-            parts = [[trained(start[block]).theta] for block in comm.blocks(n)]
+        if comm.size > 1 and target.network.n_together == 1:  # trained one after another anyway
+            alone = [_without_state(observer) for observer in observers]
+            parts = [[trained(start[block], observers=alone).theta] for block in comm.blocks(n)]
             return comm.gather(n, parts)[0]
-        found = trained(start, state=state, observers=observers, stage="start")
-        return comm.agreed(found.theta)
+        return comm.agreed(trained(start, state=state, observers=observers).theta)
+
+
+def _without_state(observer: Observer) -> Observer:
+    """For a training of some of the networks, from which the whole cannot go on."""
+    return lambda state, info: observer(None, info)
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,8 @@ class Jitter:
         *,
         seed: int,
         validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
+        observers: Iterable[Observer] = (),
         comm: Communicator = SERIAL,
     ) -> Tensor:
         """The optimum of one run with n different noises."""
@@ -106,7 +106,6 @@ class Jitter:
                 1,
                 seed=seed,
                 validation=validation,
-                progress=progress,
                 state=state,
                 observers=observers,
             )
@@ -130,9 +129,8 @@ class Given:
         *,
         seed: int,
         validation: Rows | None = None,
-        progress: Progress | None = None,
         state: TrainingState | None = None,
-        observers: Iterable[TrainingObserver] = (),
+        observers: Iterable[Observer] = (),
         comm: Communicator = SERIAL,
     ) -> Tensor:
         """The points themselves."""

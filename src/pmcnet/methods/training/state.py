@@ -1,28 +1,18 @@
-"""Where a training stands after an epoch: what it needs to go on, in memory and on disk.
-
-    save_training(state, "checkpoint.safetensors")
-    fitted = method.fit(target, seed=seed, state=load_training("checkpoint.safetensors"))
+"""Where a training stands after an epoch, and what it reports.
 
 All that is random in a training follows from its seed and the epoch, so the tensors are everything.
 """
 
-import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
 
-import torch
 from torch import Tensor
 
 from pmcnet.errors import InputError
-from pmcnet.io.atomic import write_whole
-from pmcnet.io.files import one_line, parse_json, read_file
-from pmcnet.io.tensors import parse_tensors
+from pmcnet.io.state_checks import check_whole, require
 from pmcnet.rng import check_seed
 
 Stage = Literal["fit", "start", "walk"]
-FORMAT = "pmcnet-training-1"
-MOST_EPOCHS = 1 << 32
 
 
 class TrainingState(NamedTuple):
@@ -31,7 +21,7 @@ class TrainingState(NamedTuple):
     `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch
     on validation rows, and the history, (epochs, 2) of validation loss (NaN without such rows) and
     seconds. `stage` says what is trained: the networks of a "fit", those from which a sampler is to
-    "start", or chains on their "walk" from there.
+    "start", or chains in their burn-in on mini-batches ("walk").
 
     The tensors that an observer sees are those of the training itself, which its next epoch
     changes: write them to disk at once, or copy what is to be kept.
@@ -42,48 +32,43 @@ class TrainingState(NamedTuple):
     seed: int
     stage: Stage = "fit"
 
+    @property
+    def step(self) -> int:
+        """0: the state holds its whole history itself."""
+        return 0
 
-TrainingObserver = Callable[[TrainingState], None]
+    @staticmethod
+    def stored_types() -> tuple[type[Any], ...]:
+        """None: it holds tensors by name."""
+        return ()
 
-
-def save_training(state: TrainingState, path: str | Path, *, problem: str = "") -> Path:
-    """Write a state; the file at `path` is replaced when the new one is complete.
-
-    Args:
-        state: of a training.
-        path: of the file.
-        problem: what the state belongs to, in any words; `files.tensors.read_metadata` finds them
-            again.
-    """
-    from safetensors.torch import save
-
-    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.tensors.items()}
-    form = json.dumps({"epoch": state.epoch, "seed": state.seed, "stage": state.stage})
-    return write_whole(path, save(tensors, {"format": FORMAT, "state": form, "problem": problem}))
-
-
-def load_training(path: str | Path, device: torch.device | None = None) -> TrainingState:
-    """The state that was saved there, on the given device; whether it fits a method is seen when that goes on."""
-    try:
-        tensors, metadata = parse_tensors(read_file(path))
-        if metadata.get("format") != FORMAT:
-            raise ValueError("it is of another version or kind")
-        form = parse_json(metadata["state"])
-        moved = {name: tensor.to(device or "cpu") for name, tensor in tensors.items()}
-        return _checked(TrainingState(moved, **form))
-    except (LookupError, MemoryError, OSError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{path} cannot be read as a checkpoint ({one_line(error)}). Start the run again."
-        ) from error
+    def check(self) -> None:
+        """Refuse a state that no training has written; `check_tensors` compares its tensors."""
+        check_seed(self.seed)
+        check_whole(self.epoch, "epoch")
+        require(self.stage in get_args(Stage), "stage", f"one of {', '.join(get_args(Stage))}")
+        tensors = isinstance(self.tensors, Mapping) and all(
+            isinstance(tensor, Tensor) for tensor in self.tensors.values()
+        )
+        require(tensors, "tensors", "tensors by name")
 
 
-def _checked(state: TrainingState) -> TrainingState:
-    check_seed(state.seed)
-    if type(state.epoch) is not int or not 0 <= state.epoch < MOST_EPOCHS:
-        raise InputError("epoch must be a whole number, 0 or more.")
-    if state.stage not in get_args(Stage):
-        raise InputError(f"stage must be one of {', '.join(get_args(Stage))}.")
-    return state
+class EpochInfo(NamedTuple):
+    """One epoch of a training; the loss per row on validation rows is None without them."""
+
+    epoch: int
+    n_epochs: int
+    stage: Stage
+    validation_loss: float | None
+    seconds: float
+
+    def line(self) -> dict[str, float | None]:
+        """Its line of the history."""
+        return {
+            "epoch": self.epoch,
+            "validation_loss": self.validation_loss,
+            "seconds": self.seconds,
+        }
 
 
 def check_place(state: TrainingState, *, n_epochs: int, seed: int, stage: Stage) -> None:
