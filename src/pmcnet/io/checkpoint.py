@@ -144,7 +144,8 @@ def _unpacked(form: Any, tensors: dict[str, Tensor], types: Mapping[str, Any]) -
         return tensors.pop(form["tensor"])
     if form.keys() == {"float"}:
         return float.fromhex(form["float"])
-    if form.keys() not in ({"parts"}, {"type", "parts"}):
+    known = form.get("type") in types if "type" in form else True
+    if form.keys() not in ({"parts"}, {"type", "parts"}) or not known:
         raise ValueError(f"{form!r:.60} is no part of a state")
     parts = {name: _unpacked(part, tensors, types) for name, part in form["parts"].items()}
     return types[form["type"]](**parts) if "type" in form else parts
