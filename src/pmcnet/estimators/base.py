@@ -148,7 +148,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return Units()
 
     def _set_units(self, units: Units) -> None:
-        """Note the units, where there may be other than those of y."""
+        """Keep the units that the likelihood chose, where they are not those of y."""
 
     def _fit(self, X: Any, y: Array, weight: Array) -> Self:
         """Everything after y has been turned into numbers (N,)."""
@@ -247,7 +247,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if array.dtype.kind == "U" and not hasattr(
             X, "dtype"
-        ):  # numpy writes the numbers of such lists as texts
+        ):  # numpy writes the numbers of such lists as strings
             array = np.array(X, dtype=object)
         validate_data(
             self,
