@@ -350,7 +350,7 @@ def test_gpu_model_is_saved_and_loaded_on_the_cpu(tmp_path):
         (["a", "b", None] * 10, "missing value in 10 of 30 rows, first in row 3"),
         (["a", "b", float("nan")] * 10, "missing value in 10 of 30 rows"),
         (pd.Series(["a", "b", None] * 10, dtype="string"), "missing value"),
-        (["a", 1, 2] * 10, "mixes texts with other labels"),
+        (["a", 1, 2] * 10, "mixes strings with other labels"),
     ],
 )
 def test_labels_that_are_none_are_refused(labels, words):

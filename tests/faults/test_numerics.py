@@ -153,7 +153,7 @@ def test_numbers_beyond_double_precision_are_refused(huge):
 
 
 def test_whole_numbers_beyond_64_bits_are_no_classes():
-    with pytest.raises(InputError, match=r"Give classes as texts or whole numbers"):
+    with pytest.raises(InputError, match=r"Give classes as strings or whole numbers"):
         estimator(PMCNetClassifier, "adam-map").fit(X, [10**30 if c else 1 for c in CLASS])
 
 

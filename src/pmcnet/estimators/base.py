@@ -220,7 +220,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return Units()
 
     def _set_units(self, units: Units) -> None:
-        """Note the units, where there may be other than those of y."""
+        """Keep the units that the likelihood chose, where they are not those of y."""
 
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
         """Checked y as numbers (N,), and how often each row counts (N,)."""
@@ -292,7 +292,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if array.dtype.kind == "U" and not hasattr(
             X, "dtype"
-        ):  # numpy writes the numbers of such lists as texts
+        ):  # numpy writes the numbers of such lists as strings
             array = np.array(X, dtype=object)
         validate_data(
             self,

@@ -60,7 +60,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             check_classification_targets(labels)
         except ValueError as error:
             raise InputError(
-                f"{error} Give classes as texts or whole numbers, or use PMCNetRegressor."
+                f"{error} Give classes as strings or whole numbers, or use PMCNetRegressor."
             ) from error
         weight = checked_weight(sample_weight, labels)
         self.classes_ = np.unique(labels[weight > 0])
@@ -123,7 +123,7 @@ def _labels(y: Any) -> NDArray[Any]:
         )
     if len({isinstance(label, str) for label in labels}) > 1:
         raise InputError(
-            "y mixes texts with other labels; classes must be of one type. Turn all of them into "
-            "texts."
+            "y mixes strings with other labels; classes must be of one type. Turn all of them into "
+            "strings."
         )
     return labels

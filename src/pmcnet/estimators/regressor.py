@@ -136,7 +136,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
         """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N)."""
-        return self._units().values(self._draws(X, n_passes, random_state)[..., 0])
+        draws = self._draws(X, n_passes, random_state)[..., 0]
+        return self._units().values(draws)
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: int = 0) -> Array:
         """Draws of y, noise included, each from a network drawn by its weight: (N, n_samples)."""

@@ -1,6 +1,5 @@
 """The response as an estimator sees it, and the units in which a network predicts it."""
 
-import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -50,7 +49,7 @@ class Units(NamedTuple):
 
     def log_density(self, log_density: Array) -> Array:
         """Log-densities of z as those of y."""
-        return log_density - math.log(self.scale)
+        return np.asarray(log_density - np.log(self.scale))
 
 
 def standardised(y: Array, weight: Array) -> Units:
