@@ -1,14 +1,15 @@
-"""Which steps bring chains of ResNet-20 on CIFAR10 furthest in a few minutes of one GPU?
+r"""Which steps bring chains of ResNet-20 on CIFAR10 furthest in a few minutes of one GPU?
 
 Chains start at one network and see the same mini-batches, each with its own settings, given as
-metric:count:rate:friction:temperature. Count is how often labels count; the rate h N / (a n) is how
-far a chain diffuses in an epoch, in units of its metric's variances. With --cycle the step falls by
-a cosine within so many epochs, again and again. Prints and writes, for each chain: the
+metric:weight:rate:friction:temperature. The weight is that of the likelihood; the rate h N / (a n)
+is how far a chain diffuses in an epoch, in units of its metric's variances. With --cycle the step
+falls by a cosine within so many epochs, again and again. Prints and writes, for each chain: the
 log-likelihood of the training images, summed over an epoch's batches; the accuracy of its network
 on test images; accuracy and NLL of its own average, of draws in the last quarter of each cycle, or
 every second epoch from --first on.
 
-    python benchmarks/resnet_chains.py --seconds 300 --chains prior:1:.01:.1:1 fisher:1:.1:.1:1 --json chains.json
+    python benchmarks/deep_posterior/resnet_chains.py --seconds 300 --json chains.json \
+        --chains prior:1:.01:.1:1 fisher:1:.1:.1:1
 """
 
 import argparse
@@ -20,15 +21,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pmcnet.paper.posterior import made
-from pmcnet.paper.study import Settings, Study
+from problem import Problem
+from study import STUDIES, Study
 from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.bnn import ModuleNetwork, at_prior_length
+from pmcnet.methods import Restarts
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.training.loop import batches
-from pmcnet.paper import EXPERIMENTS
 
 FORGET = 0.998
 LAST = 0.02  # of a cycle's first step
@@ -40,27 +41,27 @@ class Chains:
 
     theta: Tensor
     in_prior: Tensor
-    count: Tensor
+    weight: Tensor
     rate: Tensor
     friction: Tensor
     temperature: Tensor
 
     @classmethod
-    def of(cls, texts: list[str], study: Study, start: Tensor) -> "Chains":
+    def of(cls, texts: list[str], problem: Problem, start: Tensor) -> "Chains":
         """As the texts say, all from one network (1, D)."""
         rows = [text.split(":") for text in texts]
-        network = study.target.network
+        network = problem.target.network
         assert isinstance(network, ModuleNetwork)
-        theta = at_prior_length(network, start, prior_scale(study.target)).repeat(len(rows), 1)
+        theta = at_prior_length(network, start, prior_scale(problem.target)).repeat(len(rows), 1)
         numbers = torch.tensor(
             [[float(value) for value in row[1:]] for row in rows], device=start.device
         )
         in_prior = torch.tensor([row[0] == "prior" for row in rows], device=start.device)
         return cls(theta, in_prior[:, None], *(column[:, None] for column in numbers.T))
 
-    def run(self, study: Study, arguments: argparse.Namespace) -> list[dict[str, Any]]:
+    def run(self, problem: Problem, arguments: argparse.Namespace) -> list[dict[str, Any]]:
         """Epochs until the time is over, a line for each."""
-        target, begun, history = study.target, time.monotonic(), []
+        target, begun, history = problem.target, time.monotonic(), []
         share, prior = len(target.x) / arguments.batch, prior_scale(target).square().reciprocal()
         velocity, square = torch.zeros_like(self.theta), torch.zeros_like(self.theta)
         total, n_draws, n_steps = (
@@ -75,64 +76,58 @@ class Chains:
                 found = target.batch_likelihood_and_score(self.theta, batch)
                 value += found.value
                 square.lerp_(found.score.square(), max(1 - FORGET, 1 / (n_steps + 1)))
-                curvature = torch.where(self.in_prior, prior, self.count * share * square + prior)
+                curvature = torch.where(self.in_prior, prior, self.weight * share * square + prior)
                 epoch = n_steps / share
                 within = epoch % arguments.cycle / arguments.cycle if arguments.cycle else 0.0
                 height = LAST + 0.5 * (1 - LAST) * (1 + math.cos(math.pi * within))
                 scale = height * self.rate * self.friction / share / curvature  # h C
-                warmth = self.temperature * min(1.0, epoch / arguments.heating)
-                gradient = self.count * share * found.score - prior * self.theta
+                temperature = self.temperature * min(1.0, epoch / arguments.heating)
+                gradient = self.weight * share * found.score - prior * self.theta
                 noise = torch.randn(self.theta.shape, device=self.theta.device, generator=source)
                 velocity.mul_(1 - self.friction).addcmul_(gradient, scale)
-                velocity.addcmul_((2 * self.friction * warmth * scale).sqrt(), noise)
+                velocity.addcmul_((2 * self.friction * temperature * scale).sqrt(), noise)
                 self.theta += velocity
                 n_steps += 1
             line: dict[str, Any] = {"epoch": len(history) + 1, "seconds": time.monotonic() - begun}
             line["log_likelihood"] = value.tolist()
             if len(history) % 2 == 1:
-                drawn = probabilities(study, self.theta)
-                line["accuracy"] = metrics.accuracy(drawn, study.label).tolist()
-                if study.settings.draws_at(len(history) + 1):
+                drawn = probabilities(problem, self.theta)
+                line["accuracy"] = metrics.accuracy(drawn, problem.label).tolist()
+                if draws_at(len(history) + 1, arguments):
                     total, n_draws = total + drawn, n_draws + 1
-                    line["average"] = metrics.accuracy(total / n_draws, study.label).tolist()
-                    line["average_nll"] = metrics.nll(total / n_draws, study.label).tolist()
+                    line["average"] = metrics.accuracy(total / n_draws, problem.label).tolist()
+                    line["average_nll"] = metrics.nll(total / n_draws, problem.label).tolist()
                 print(json.dumps(line), flush=True)
             history.append(line)
         return history
 
 
-def probabilities(study: Study, theta: Tensor) -> Tensor:
-    """Of the test images' classes (P, N, C); a network that diverged knows nothing of them."""
-    target = study.target
-    weights, extra = target.parts(theta)
+def draws_at(epoch: int, arguments: argparse.Namespace) -> bool:
+    """Whether the networks after so many epochs are draws."""
+    if not arguments.cycle:
+        return epoch >= arguments.first and (epoch - arguments.first) % 2 == 0
+    left = -epoch % arguments.cycle
+    return epoch >= arguments.cycle and 4 * left < arguments.cycle and left % 2 == 0
+
+
+def probabilities(problem: Problem, theta: Tensor) -> Tensor:
+    """Of the test images' classes (P, N, C); a network that diverged has equal ones."""
+    target = problem.target
     with torch.no_grad():
         parts = [
-            target.likelihood.mean(target.network(weights, rows), extra)
-            for rows in study.problem.test[0].split(2000)
+            target.likelihood.mean(target.network(theta, rows))
+            for rows in problem.x_test[: len(problem.label)].split(2000)
         ]
     found = torch.cat(parts, dim=1).double()
-    return found.nan_to_num(1 / found.shape[-1])
+    return torch.where(found.isnan(), 1 / found.shape[-1], found)
 
 
-def settings(arguments: argparse.Namespace) -> Settings:
-    """Those of the experiment, but for the training of the start and when draws count."""
-    found = EXPERIMENTS["cifar10-posterior"].settings
-    assert isinstance(found, Settings)
+def study_of(arguments: argparse.Namespace) -> Study:
+    """The study of CIFAR10 at likelihood weight 1, which each chain multiplies by its own."""
+    study = STUDIES["cifar10"]
+    adam = replace(study.adam, n_epochs=arguments.start_epochs, batch_size=arguments.batch)
     limits = tuple(arguments.limits) if arguments.limits else None
-    found = replace(
-        found, n_epochs=arguments.start_epochs, batch_size=arguments.batch, limits=limits
-    )
-    found = replace(
-        found,
-        cycle_epochs=arguments.cycle,
-        walk_epochs=arguments.cycle or arguments.first,
-        drawn_every=2,
-    )
-    return (
-        found
-        if arguments.device.type == "cuda"
-        else replace(found, precision="float32", compiled=False)
-    )
+    return replace(study, likelihood_weight=1.0, adam=adam, limits=limits)
 
 
 def main() -> None:
@@ -158,10 +153,10 @@ def main() -> None:
     parser.add_argument("--limits", type=int, nargs=3, help="images at most, to try it")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    known = settings(arguments)
-    study = made("cifar10-posterior", settings=known, device=arguments.device, say=print)
+    study = study_of(arguments)
+    problem = Problem.of(study, arguments.device)
     begun = time.monotonic()
-    start = known.adam(study.target, 1, seed=0)
+    start = Restarts(study.adam)(problem.target, 1, seed=0)
     found: dict[str, Any] = {
         "chains": arguments.chains,
         "batch": arguments.batch,
@@ -169,10 +164,10 @@ def main() -> None:
     }
     found["start"] = {"seconds": time.monotonic() - begun, "epochs": arguments.start_epochs}
     found["start"]["accuracy"] = float(
-        metrics.accuracy(probabilities(study, start)[0], study.label)
+        metrics.accuracy(probabilities(problem, start)[0], problem.label)
     )
     print(found, flush=True)
-    found["history"] = Chains.of(arguments.chains, study, start).run(study, arguments)
+    found["history"] = Chains.of(arguments.chains, problem, start).run(problem, arguments)
     if arguments.device.type == "cuda":
         found["device"] = torch.cuda.get_device_name()
     if arguments.json:
