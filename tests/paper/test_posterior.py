@@ -172,7 +172,7 @@ def test_chains_go_on_from_the_networks_that_another_run_left(tmp_path, monkeypa
     left = Stages.of(tmp_path / "first", "mnist-c-posterior").kept(chains.KEY, torch.device("cpu"))
     start = tmp_path / "first" / NETWORKS
     walked, settings = [], long.going_on(str(start))
-    monkeypatch.setattr(chains.SGHMC, "walk", recording(chains.SGHMC.walk, walked))
+    monkeypatch.setattr(chains.SGHMC, "run", recording(chains.SGHMC.run, walked))
     record = run(settings, folder=tmp_path / "second")
     begun = walked[0]
     assert torch.equal(begun, left.state.tensors["good_theta"].half().float())
@@ -315,8 +315,8 @@ def test_chains_that_were_sent_back_are_told():
     record = run(replace(STEPS, walk_step=10.0, walk_epochs=8, metric="prior"), say=told.append)
     found = record["rows"]["SGHMC chains, approximate"]
     assert found["n_returns"] > 0
-    assert f"{found['n_returns']} times thrown out and sent back" in told[-1]
-    assert f"too long {found['n_returns']} times, and the chain went back" in found["verdict"][1]
+    assert f"{found['n_returns']} times diverged and reset" in told[-1]
+    assert f"diverged and were reset {found['n_returns']} times" in found["verdict"][1]
 
 
 def test_a_signal_lets_the_step_end_and_keeps_it(tmp_path):

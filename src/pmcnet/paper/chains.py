@@ -235,7 +235,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
         theta = state.tensors[
             "good_theta"
         ]  # where the epoch began: what its steps did last is not known yet
-        log.record["n_returns"] = int(state.tensors["n_returns"].sum())
+        log.record["n_returns"] = int(state.tensors["n_resets"].sum())
         line: Record = {"epoch": state.epoch}
         if settings.draws_at(state.epoch):
             log.drawn(theta)
@@ -252,7 +252,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
         text = f"epoch {state.epoch}" + (
             f", log pi {line['log_density']:.0f}" if "log_density" in line else ""
         )
-        text += f", {n} times thrown out and sent back" if (n := log.record["n_returns"]) else ""
+        text += f", {n} times diverged and reset" if (n := log.record["n_returns"]) else ""
         log.step(line, text, state)
         if log.spent:
             raise _SpentError
@@ -263,7 +263,7 @@ def sghmc(study: Study, start: Tensor, seconds: float) -> Sampled:
         theta = state.tensors["good_theta"]
     try:
         if not log.spent:
-            method.walk(
+            method.run(
                 target, start, seed=settings.seed, state=state, observers=[after], keep=False
             )
     except _SpentError:
@@ -284,7 +284,7 @@ def _walked(study: Study, start: Tensor) -> tuple[Tensor, Tensor, float]:
         method = SGHMC.from_modes(
             step=settings.walk_step, batch_size=settings.walk_batch, n_epochs=settings.walk_epochs
         )
-        walk = method.walk(study.target, start, seed=settings.seed, keep=False)
+        walk = method.run(study.target, start, seed=settings.seed, keep=False)
         refuse_diverged(study.target, walk.theta, _REMEDY)
         kept = Kept(
             {"seconds": since(begun, study.device)},

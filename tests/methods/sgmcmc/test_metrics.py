@@ -41,7 +41,7 @@ def learned():
 
 def pushed(metric, gradient, noise):
     velocity = torch.zeros_like(gradient)
-    metric.push(velocity, gradient, noise, step=STEP, spread=SPREAD, count=COUNT)
+    metric.accelerate(velocity, gradient, noise, step=STEP, spread=SPREAD, count=COUNT)
     return velocity
 
 
@@ -119,7 +119,7 @@ def test_what_is_learned_is_used_from_the_next_turn_on(learned):
     metric.learn(100 * told[0], 0)
     weights = slice(layout[0].start, layout[0].stop)
     assert torch.equal(pushed(metric, gradient, 0 * gradient)[:, weights], before[:, weights])
-    metric.again()
+    metric.restore()
     assert torch.equal(pushed(metric, gradient, 0 * gradient)[:, weights], before[:, weights])
     metric.renew()
     assert (

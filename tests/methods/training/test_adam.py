@@ -78,7 +78,10 @@ def test_best_validation_epoch_is_kept():
 def test_progress_is_told_each_epoch():
     seen = []
     Adam(n_epochs=3).minimise(
-        linear(), torch.zeros(1, 4).double(), seed=0, progress=lambda i, n: seen.append((i, n))
+        linear(),
+        torch.zeros(1, 4).double(),
+        seed=0,
+        observers=[lambda _, info: seen.append(info[:2])],
     )
     assert seen == [(1, 3), (2, 3), (3, 3)]
 

@@ -20,7 +20,7 @@ from pmcnet.io.files import parse_json, read_file, told
 from pmcnet.io.tensors import parse_tensors
 from pmcnet.rng import check_seed
 
-Stage = Literal["fit", "start", "walk"]
+Stage = Literal["fit", "start", "burn-in"]
 FORMAT = "pmcnet-training-1"
 MOST_EPOCHS = 1 << 32
 
@@ -31,7 +31,7 @@ class TrainingState(NamedTuple):
     `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch
     on validation rows, and the history, (epochs, 2) of validation loss (NaN without such rows) and
     seconds. `stage` says what is trained: the networks of a "fit", those from which a sampler is to
-    "start", or chains in their burn-in on mini-batches ("walk").
+    "start", or chains in their "burn-in" on mini-batches.
 
     The tensors that an observer sees are those of the training itself, which its next epoch
     changes: write them to disk at once, or copy what is to be kept.
