@@ -293,9 +293,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
-        if self.feature_scaling not in SCALINGS:
-            raise InputError(
-                f"feature_scaling must be one of {', '.join(SCALINGS)}; got "
-                f"{self.feature_scaling!r}."
-            )
+        if (scaling := self.feature_scaling) not in SCALINGS:
+            allowed = ", ".join(SCALINGS)
+            raise InputError(f"feature_scaling must be one of {allowed}; got {scaling!r}.")
         check_sizes(self.hidden_layer_sizes)
