@@ -1,4 +1,4 @@
-"""Runs that are repeated from their config, interrupted and resumed give the same numbers, bit for bit."""
+"""Runs repeated from their config, or interrupted and resumed, are the same bit for bit."""
 
 import json
 import tomllib

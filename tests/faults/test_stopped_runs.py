@@ -1,4 +1,4 @@
-"""Runs that are stopped by signals, a full disk, a lost folder or a second process, and what is left of them."""
+"""What is left of runs that signals, a full disk, a lost folder or a second process stop."""
 
 import errno
 import json

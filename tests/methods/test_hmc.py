@@ -30,7 +30,7 @@ SIGMA, N = 0.5, 40
 
 
 def linear():
-    """A linear network with Gaussian noise and prior: the target, its posterior's mean and standard deviations."""
+    """A linear network with Gaussian noise and prior, its posterior's mean and deviations."""
     source = torch.Generator().manual_seed(0)
     x = torch.randn(N, 3, generator=source, dtype=torch.float64)
     y = (
@@ -62,7 +62,7 @@ def test_hmc_reaches_the_posterior_of_a_linear_network():
 
 @pytest.mark.parametrize(("metric", "step"), [("fisher", 1e-2), ("prior", 1e-4)])
 def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
-    """Full batches and small steps; what the steps add is a few percent. The prior is a hundred times as wide."""
+    """Full batches and small steps add a few percent. The prior is a hundred times as wide."""
     target, mean, deviation = linear()
     method = SGHMC(
         n_chains=200, n_cycles=1, metric=metric, step=step, batch_size=N, n_epochs=1500, n_kept=4000
@@ -73,7 +73,7 @@ def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
 
 
 def test_steps_that_know_directions_reach_the_posterior_of_a_linear_network():
-    """By single rows: gradients of more tell where a chain is, and it stays longer where steps are short."""
+    """By single rows: gradients of more depend on where a chain is, and so does its step."""
     target, mean, deviation = linear()
     known = SGHMC(metric="kronecker", information=0.1, step=3e-4, n_cycles=1)
     method = replace(known, n_chains=200, batch_size=1, n_epochs=200, n_kept=4000)
@@ -226,7 +226,7 @@ def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
 
 
 def test_steps_grow_with_the_noise_where_they_begin_short():
-    """From rest a step is h C g, and noise of deviation sqrt(2 h C T), with the share of h that T allows."""
+    """From rest a step is h C g plus noise sqrt(2 h C T), with the share of h that T allows."""
     target, mean, _ = linear()
     settings = {
         "n_cycles": 1,

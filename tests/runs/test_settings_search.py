@@ -49,7 +49,7 @@ class Lines(FitProgress):
 
 @pytest.fixture
 def losses(monkeypatch):
-    """Models that are not fitted; what each was made from and shown, with a loss that is told beforehand."""
+    """Models that are not fitted; what each was made from and shown, with a given loss."""
     seen = {"settings": [], "fitted": [], "judged": [], "losses": iter(())}
 
     class Model:

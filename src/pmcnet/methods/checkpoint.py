@@ -34,7 +34,7 @@ def load_checkpoint(path: str | Path, device: torch.device | None = None) -> Any
 
 
 def problem_of(path: str | Path) -> str:
-    """What the state that was saved there belongs to, in the words that were given; none were if it is empty."""
+    """What the state that was saved there belongs to, in the words that were given."""
     return _metadata(path).get("problem", "")
 
 

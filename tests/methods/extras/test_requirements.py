@@ -1,4 +1,4 @@
-"""Methods of other libraries: there where these are installed, and refused with a remedy elsewhere."""
+"""Methods of other libraries: refused with a remedy where these are not installed."""
 
 import pytest
 

@@ -28,7 +28,7 @@ def chains():
 
 
 def epoch(chains, level, *, to=None, searching=False):
-    """An epoch that takes all chains to this place, and over which they have these log-likelihoods."""
+    """An epoch that takes all chains to this place, with these log-likelihoods."""
     theta, velocity, metric, resets = chains
     resets.begin(theta)
     metric.learn(torch.full((P, D), 1e9), 5)
@@ -157,7 +157,7 @@ def test_a_walk_without_thrown_chains_is_the_same_to_the_bit(metric, monkeypatch
 
 @pytest.mark.parametrize("thrown_at", [3, 11, 30])
 def test_a_walk_with_a_thrown_chain_is_as_good_as_one_without(thrown_at):
-    """The chain is thrown between two epochs, where a walk does not see it until the next is over."""
+    """The chain diverges between two epochs, which is seen when the next is over."""
     target, true = linear()
 
     def throw(state: TrainingState, info: EpochInfo) -> None:

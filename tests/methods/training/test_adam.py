@@ -169,7 +169,7 @@ def test_cosine_schedule_rises_falls_and_ends_near_zero():
 
 
 def test_weight_decay_draws_unused_weights_to_zero():
-    """A network whose rows do not count is moved by the decay alone: theta (1 - rate decay)^steps."""
+    """A network whose rows do not count only decays: theta (1 - rate decay)^steps."""
     x = torch.ones(20, 2)
     target = BayesianTarget(MLP((2, 1)), Bernoulli(), x, torch.zeros(20), weight=torch.zeros(20))
     start = torch.ones(1, target.dim)

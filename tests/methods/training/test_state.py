@@ -1,4 +1,4 @@
-"""Trainings that were stopped after an epoch and gone on with end where uninterrupted ones do, bit for bit."""
+"""Trainings that go on after an interruption end where others do, bit for bit."""
 
 import json
 from dataclasses import replace

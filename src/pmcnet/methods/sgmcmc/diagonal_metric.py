@@ -1,9 +1,10 @@
 """Metrics of stochastic gradient steps, learned from gradients of mini-batches.
 
-C in v <- v + h C g + sqrt(h s C) z is the inverse of the prior's precision and of a share k of the Fisher information that batches
-show: F = (N / n) E[g g'], the mean over recent batches. Noise of independent batches would heat a
-direction of information f by h N / (2 a n) * f C, with friction a, and so, in units of the prior's
-variance, by at most h N / (2 a n k); where rows count w times, by w times as much.
+C in v <- v + h C g + sqrt(h s C) z is the inverse of the prior's precision and of a share k of the
+Fisher information that batches show: F = (N / n) E[g g'], the mean over recent batches. Noise of
+independent batches would raise the temperature of a direction of information f by h N / (2 a n) *
+f C, with friction a, and so, in units of the prior's variance, by at most h N / (2 a n k); where
+rows count w times, by w times as much.
 """
 
 from collections.abc import Mapping
