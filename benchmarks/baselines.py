@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from pmcnet.methods.grids import N_CHOICES
+from pmcnet.methods.settings import N_CHOICES
 from pmcnet.paper import published
 from pmcnet.paper.baselines import LABELS, run_baseline
 from pmcnet.paper.problem import paper_problem

@@ -99,7 +99,9 @@ def main() -> None:
     parts = {
         "learning": lambda: metric.learn(score, 200),
         "turn": metric.renew,
-        "step": lambda: metric.push(velocity, score, noise, step=1e-9, spread=0.04, count=100.0),
+        "step": lambda: metric.accelerate(
+            velocity, score, noise, step=1e-9, spread=0.04, count=100.0
+        ),
         "noise": lambda: standard_normal([source], tuple(theta.shape), like=theta),
     }
     for name, part in parts.items():

@@ -27,7 +27,7 @@ from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.point_estimates import AdamMethod
-from pmcnet.methods.registry import NAMES
+from pmcnet.methods.registry import METHODS
 from pmcnet.methods.sae import SAE
 from pmcnet.methods.sgmcmc.sgld import SGLD
 
@@ -117,7 +117,7 @@ def main() -> None:
     found: dict[str, Any] = {"steps": step_ratios()}
     context = multiprocessing.get_context("spawn")
     for table in () if arguments.steps_only else ("ionosphere", "10000 x 20"):
-        for name in NAMES:
+        for name in (name for name in METHODS if METHODS[name].library is None):
             queue = context.Queue()
             process = context.Process(target=fit_cost, args=(name, table, queue))
             process.start()

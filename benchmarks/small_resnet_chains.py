@@ -29,7 +29,7 @@ from pmcnet.bnn.networks.resnet import FRNBlock, Normed
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.sgmcmc.sghmc import SGHMC
-from pmcnet.methods.training.state import TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 
 N_TRAIN, N_OTHERS, VARIANCE = 10_000, 4_000, 0.2
 WATCHED = 40  # epochs, whose temperatures are measured
@@ -135,7 +135,7 @@ class Watcher:
             ]
         return torch.cat(parts, dim=1)[0].double()
 
-    def __call__(self, state: TrainingState) -> None:
+    def __call__(self, state: TrainingState, info: EpochInfo) -> None:
         """After each epoch."""
         epoch, theta, last = state.epoch, state.tensors["theta"], self._arguments.epochs
         if self._arguments.temperature and last - epoch < WATCHED:
@@ -205,7 +205,7 @@ def main() -> None:
         n_epochs=arguments.epochs,
     )
     start = at_prior_length(target.network, start, prior_scale(target))
-    method.walk(target, start, seed=arguments.seed, observers=[watcher], keep=False)
+    method.run(target, start, seed=arguments.seed, observers=[watcher], keep=False)
     if arguments.json:
         arguments.json.write_text(json.dumps(found) + "\n")
 

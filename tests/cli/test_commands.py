@@ -288,7 +288,7 @@ def test_help_of_every_command(command):
 def test_help_of_fit_names_every_method():
     text = re.sub(r"-\n\s+", "-", done("fit", "--help").stdout)  # names broken at the end of a line
     words = re.split(r"[\s,;.]+", text)
-    assert {"auto", *registry.NAMES, *registry.EXTRAS} <= set(words)
+    assert {"auto", *registry.METHODS} <= set(words)
 
 
 def test_help_is_shown_without_heavy_imports():

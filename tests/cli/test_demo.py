@@ -6,11 +6,11 @@ import pytest
 
 from cli.commands import done, refused
 from pmcnet.errors import InputError
-from pmcnet.methods.grids import GRIDS
+from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.reports import page
 from pmcnet.runs import compare
 
-QUICK = {name: ({"n_epochs": 2, "prior_std": 1.0},) for name in ("adam-map", "adam-mle")}
+QUICK = ({"n_epochs": 2, "prior_std": 1.0},)
 
 
 @pytest.fixture
@@ -21,10 +21,9 @@ def asked(monkeypatch, tmp_path):
     def quick(settings, methods, out, *, shown):
         given.append((settings, methods, out))
         light = replace(settings, data="wine", n_passes=5, device="cpu")
-        return real(light, list(QUICK), out, shown=shown)
+        return real(light, ["adam-map", "adam-mle"], out, shown=shown)
 
-    for name, choices in QUICK.items():
-        monkeypatch.setitem(GRIDS, name, choices)
+    monkeypatch.setattr(AdamMethod, "grid", QUICK)
     monkeypatch.setattr(compare, "compare_runs", quick)
     monkeypatch.setattr(compare, "write_report", lambda record, path: path)
     monkeypatch.setattr(page, "write_report", lambda record, path: path.write_text("<html>"))

@@ -1,4 +1,4 @@
-"""Runs that are repeated from their config, interrupted and resumed give the same numbers, bit for bit."""
+"""Runs repeated from their config, or interrupted and resumed, are the same bit for bit."""
 
 import json
 import tomllib
@@ -10,7 +10,7 @@ from safetensors.torch import load_file
 
 from cli.commands import LIGHT, TINY, classes, done, files, invoke, numbers, written
 from pmcnet.runs import fit
-from pmcnet.runs.run_observer import RunCompanion
+from pmcnet.runs.run_observer import RunObserver
 
 pytestmark = pytest.mark.usefixtures("no_page")
 
@@ -60,34 +60,31 @@ def test_options_win_over_the_config(classified, tmp_path):
     assert config["prior_std"] == 1.0
 
 
-def interrupted(monkeypatch, name: str, after: int, *arguments: object) -> str:
+def interrupted(monkeypatch, after: int, *arguments: object) -> str:
     """Run a fit in which Ctrl-C is pressed after that many steps; returns what is said."""
-    original, seen = getattr(RunCompanion, name), []
+    original = RunObserver.__call__
 
-    def press(self, state, record):
-        original(self, state, record)
-        seen.append(state)
-        if len(seen) == after:
+    def press(self, state, info):
+        original(self, state, info)
+        if state.step == after:
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunCompanion, name, press)
+        patch.setattr(RunObserver, "__call__", press)
         result = invoke(*arguments)
     assert result.exit_code == 130
     return result.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
-    ("run", "frame", "setup", "step"),
-    [("classified", classes(), TINY, "annealed"), ("regressed", numbers(), LIGHT, "stepped")],
+    ("run", "frame", "setup"),
+    [("classified", classes(), TINY), ("regressed", numbers(), LIGHT)],
 )
-def test_resumed_run_equals_an_uninterrupted_one(
-    run, frame, setup, step, request, tmp_path, monkeypatch
-):
+def test_resumed_run_equals_an_uninterrupted_one(run, frame, setup, request, tmp_path, monkeypatch):
     whole, out = request.getfixturevalue(run), tmp_path / "run"
     path = written(frame, tmp_path / "rows.csv")
     after = 2
-    said = interrupted(monkeypatch, step, after, "fit", path, "--target", "y", *setup, "--out", out)
+    said = interrupted(monkeypatch, after, "fit", path, "--target", "y", *setup, "--out", out)
     assert said == f"Error: interrupted. A checkpoint was saved; go on with: pmcnet resume {out}"
     assert files(out) == {
         "config.toml",
@@ -115,7 +112,6 @@ def test_resumed_run_still_says_why_its_method_was_chosen(tables, tmp_path, monk
     out, setup = tmp_path / "run", (*TINY[2:], "--prior-std", "evidence")
     interrupted(
         monkeypatch,
-        "annealed",
         2,
         "fit",
         tables / "classes.csv",
@@ -148,7 +144,7 @@ def test_run_that_keeps_all_draws_is_resumed_from_the_beginning(tables, tmp_path
         "keep=all",
     )
     done(*arguments, "--out", tmp_path / "whole")
-    said = interrupted(monkeypatch, "stepped", 2, *arguments, "--out", tmp_path / "run")
+    said = interrupted(monkeypatch, 2, *arguments, "--out", tmp_path / "run")
     assert "The settings were saved" in said
     done("resume", tmp_path / "run")
     assert_same_model(tmp_path / "run", tmp_path / "whole")
@@ -158,11 +154,13 @@ def test_run_interrupted_before_sampling_is_resumed_from_the_beginning(
     classified, tables, tmp_path, monkeypatch
 ):
     def press(self, plan, prior_std):
-        raise KeyboardInterrupt
+        original(self, plan, prior_std)
+        if prior_std is not None:
+            raise KeyboardInterrupt
 
-    out = tmp_path / "run"
+    out, original = tmp_path / "run", RunObserver.planned
     with monkeypatch.context() as patch:
-        patch.setattr(RunCompanion, "settled", press)
+        patch.setattr(RunObserver, "planned", press)
         result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", out)
     assert result.exit_code == 130
     assert "The settings were saved; go on with: pmcnet resume" in result.stderr

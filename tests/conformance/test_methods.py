@@ -7,8 +7,11 @@ import torch
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP, BayesianTarget, Categorical, ModuleNetwork
 from pmcnet.errors import InputError
-from pmcnet.methods.extras.requirements import LIBRARIES, installed
-from pmcnet.methods.registry import EXTRAS, NAMES, TRAINED, options
+from pmcnet.methods.registry import METHODS, options
+
+NAMES = [name for name, settings in METHODS.items() if settings.library is None]
+EXTRAS = [name for name in METHODS if name not in NAMES]
+TRAINED = [name for name in NAMES if METHODS[name].grid]
 
 PMC = {"n_proposals": 3, "n_draws": 8, "n_steps": 2, "n_epochs": 3}
 TINY = {
@@ -25,9 +28,9 @@ TINY = {
 
 def an_extra(name):
     """Skipped where its library is missing; slow where it is compiled for each fit."""
-    reason = f"{LIBRARIES[name].title} is not installed: pip install 'pmcnet[{name}]'"
+    reason = f"{METHODS[name].library.title} is not installed: pip install 'pmcnet[{name}]'"
     marks = [
-        pytest.mark.skipif(not installed(name), reason=reason),
+        pytest.mark.skipif(not METHODS[name].library.installed, reason=reason),
         *([pytest.mark.slow] if name == "nuts" else []),
     ]
     return pytest.param(name, marks=marks)

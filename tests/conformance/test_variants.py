@@ -74,7 +74,7 @@ def test_global_generator_is_untouched(algorithm, dtype, device):
 
 
 def test_float32_follows_float64_on_the_same_noise(algorithm, monkeypatch):
-    """The same run in both precisions, fed the same noise, gives the same weights to float32 rounding."""
+    """The same run in both precisions with the same noise has the same weights in float32."""
     from pmcnet.ais.pmc import proposals
 
     double = rng.standard_normal

@@ -18,7 +18,6 @@ from torch import nn
 from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError
-from pmcnet.estimators.observer import Companion
 from pmcnet.tune import Search
 
 
@@ -231,15 +230,29 @@ def test_validation_searches_the_prior_of_a_variant():
     assert {"sigma", "validation_nll"} == set(model.prior_trials_[0])
 
 
-def test_a_prior_at_the_end_of_the_range_is_told(monkeypatch):
-    told = []
-    monkeypatch.setattr(Companion, "stage", lambda self, text: told.append(text))
+class Lines:
+    """An observer that keeps the stages."""
+
+    def __init__(self):
+        self.lines = []
+
+    def stage(self, text):
+        self.lines.append(text)
+
+    def planned(self, plan, prior_std):
+        pass
+
+    def __call__(self, state, info):
+        pass
+
+
+def test_a_prior_at_the_end_of_the_range_is_reported(monkeypatch):
+    seen = Lines()
     found = Search(20.0, 1.0, ((0.05, 3.0), (1.0, 2.0), (20.0, 1.0)), False)
     monkeypatch.setattr("pmcnet.tune.validation_prior", lambda *args, **kwargs: found)
-    PMCNetRegressor(method="adam-map", method_options={"n_epochs": 1}, random_state=0).fit(
-        *numbers(30)
-    )
-    assert "prior_std 20 is an end of the range that is searched" in told
+    model = PMCNetRegressor(method="adam-map", method_options={"n_epochs": 1}, random_state=0)
+    model.fit_with(*numbers(30), observers=[seen])
+    assert "prior_std 20 is an end of the range that is searched" in seen.lines
 
 
 def test_module_of_the_user():

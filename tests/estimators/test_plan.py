@@ -5,7 +5,9 @@ import torch
 
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
-from pmcnet.estimators.plan import MOST_PARTICLES, gradient_seconds, n_gradients, plan, seconds_of
+from pmcnet.estimators.plan import plan, seconds_of
+from pmcnet.methods.annealed import MOST_PARTICLES, n_gradients
+from pmcnet.methods.cost import Cost
 
 
 def target(n_rows, n_hidden=16):
@@ -96,12 +98,13 @@ def test_short_trajectories_are_more():
 def test_chains_that_do_not_fit_the_budget_say_so():
     asked = plan(target(20_000), "hmc", {}, budget="10s", searching=True)
     assert asked.reason.startswith(
-        "hmc was asked for; 40 trajectories and what comes before them should take about"
+        "Method: hmc (requested); with n_warmup 20 and n_draws 20 it should take about"
     )
     assert asked.reason.endswith("more than the budget of 10 s.")
-    assert (
-        plan(target(20_000), "hmc", {}, budget="1h", searching=True).reason == "hmc was asked for."
-    )
+    enough = plan(target(20_000), "hmc", {}, budget="1h", searching=True)
+    assert enough.reason == "Method: hmc (requested)."
+    small = plan(target(20_000), "annealed", {}, budget="1s", searching=False)
+    assert "with n_particles 64 it should take about" in small.reason
 
 
 def test_search_of_the_prior_has_its_share_of_the_budget():
@@ -130,7 +133,7 @@ def test_settings_of_annealed_make_auto_take_it():
 
 def test_few_particles_are_within_a_small_budget():
     asked = {"n_particles": 8}
-    cost = 8 * gradient_seconds(target(100), 100) * n_gradients(100)
+    cost = 8 * Cost.of(target(100)).gradient(100) * n_gradients(100)
     assert (
         "within the budget"
         in plan(target(100), "auto", asked, budget=1.01 * cost, searching=False).reason
@@ -143,7 +146,7 @@ def test_few_particles_are_within_a_small_budget():
 
 def test_auto_takes_what_it_can_just_afford():
     for n_rows in (50, 333, 1000):
-        per_particle = gradient_seconds(target(n_rows), n_rows) * n_gradients(n_rows)
+        per_particle = Cost.of(target(n_rows)).gradient(n_rows) * n_gradients(n_rows)
         for n_particles in (64, 72, 640):
             chosen = plan(
                 target(n_rows),

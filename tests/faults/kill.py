@@ -27,7 +27,6 @@ from safetensors.torch import load_file
 
 from pmcnet.cli import main
 from pmcnet.methods.checkpoint import load_checkpoint
-from pmcnet.methods.registry import NAMES
 from pmcnet.methods.training.state import TrainingState
 from pmcnet.reports import page
 from pmcnet.runs.run_observer import VARIABLE
@@ -217,7 +216,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50, help="of each method")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--methods", default=",".join(NAMES), help="separated by commas")
+    parser.add_argument("--methods", default=",".join(OPTIONS), help="separated by commas")
     parser.add_argument(
         "--folder", type=Path, help="where the runs are kept; removed afterwards when absent"
     )

@@ -21,7 +21,7 @@ from faults.finite import LEVELS
 from pmcnet import PMCNetClassifier, PMCNetRegressor, ais, data, metrics
 from pmcnet.ais import analytic
 from pmcnet.errors import InputError, PMCNetError
-from pmcnet.estimators.progress_display import Shown
+from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.evaluate import evaluate_file
 from pmcnet.runs.fit import fit_run
@@ -147,7 +147,7 @@ def runs(number: int, folder: Path) -> None:
         seed=number,
         device="cpu",
     )
-    with Shown(Console(file=StringIO(), force_terminal=True)) as shown:
+    with FitProgress(Console(file=StringIO(), force_terminal=True)) as shown:
         finished = fit_run(settings, folder / "run", shown=shown)
     path = RunFolder.open(finished.folder.path).path
     model = type(finished.model).load(finished.folder.model, device="cpu")

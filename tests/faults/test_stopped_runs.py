@@ -1,4 +1,4 @@
-"""Runs that are stopped by signals, a full disk, a lost folder or a second process, and what is left of them."""
+"""What is left of runs that signals, a full disk, a lost folder or a second process stop."""
 
 import errno
 import json
@@ -16,13 +16,14 @@ from safetensors.torch import load_file
 from cli.commands import classes, done, files, invoke, refused, written
 from pmcnet.io import atomic
 from pmcnet.methods.checkpoint import load_checkpoint
-from pmcnet.methods.registry import NAMES
+from pmcnet.methods.registry import METHODS
 from pmcnet.methods.training.state import TrainingState
 from pmcnet.reports import page
 from pmcnet.runs import fit as run_fit
 from pmcnet.runs.lock import locked
-from pmcnet.runs.run_observer import VARIABLE, RunCompanion
+from pmcnet.runs.run_observer import VARIABLE, RunObserver
 
+NAMES = [name for name, settings in METHODS.items() if settings.library is None]
 PMC = ("n_proposals=4", "n_draws=5", "n_steps=4", "n_epochs=6")
 OPTIONS = {
     **dict.fromkeys(NAMES, ("n_epochs=6",)),
@@ -93,26 +94,42 @@ def assert_same(ours: Path, theirs: Path) -> None:
         )
 
 
-def after(monkeypatch, name, n, act):
-    """Do something when the companion has been told n times."""
-    original, calls = getattr(RunCompanion, name), []
+def after(monkeypatch, stage, n, act):
+    """Do something when the observer is called the n-th time at a stage."""
+    original, calls = RunObserver.__call__, []
 
-    def told(self, *args):
-        calls.append(1)
-        if len(calls) == n:
-            act(self)
-        original(self, *args)
+    def observe(self, state, info):
+        if getattr(info, "stage", "steps") in stage:
+            calls.append(1)
+            if len(calls) == n:
+                act(self)
+        original(self, state, info)
 
-    monkeypatch.setattr(RunCompanion, name, told)
+    monkeypatch.setattr(RunObserver, "__call__", observe)
+
+
+EPOCHS, STEPS = ("fit", "start", "burn-in"), ("steps",)
 
 
 def observed(method):
-    own = {"annealed": "annealed", "hmc": "chained"}
-    return own.get(method, "stepped" if method in SAMPLED else "trained")
+    return STEPS if method in SAMPLED else EPOCHS
+
+
+def seen_epochs(monkeypatch):
+    """The epochs that the observer is shown."""
+    original, epochs = RunObserver.__call__, []
+
+    def observe(self, state, info):
+        if hasattr(info, "epoch"):
+            epochs.append(info.epoch)
+        original(self, state, info)
+
+    monkeypatch.setattr(RunObserver, "__call__", observe)
+    return epochs
 
 
 def press(number):
-    return lambda companion: os.kill(os.getpid(), number)
+    return lambda observer: os.kill(os.getpid(), number)
 
 
 @pytest.mark.parametrize("method", NAMES)
@@ -138,7 +155,7 @@ def test_every_method_is_stopped_after_a_step_and_resumed(
 def test_time_to_fit_is_that_of_all_calls(table, tmp_path, monkeypatch):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "chained", 2, press(signal.SIGINT))
+        after(patch, STEPS, 2, press(signal.SIGINT))
         invoke(*fit(table, "hmc", out))
     lines = [json.loads(line) for line in (out / "history.jsonl").read_text().splitlines()]
     lines[-1]["seconds"] = 1000.0
@@ -151,7 +168,7 @@ def test_time_to_fit_is_that_of_all_calls(table, tmp_path, monkeypatch):
     ("method", "told", "place", "left"),
     [
         ("pmcnet", 3, ("start", 3), [4, 5, 6]),
-        ("hmc", 6 + 2, ("walk", 2), [3, 4]),  # 6 epochs of the start
+        ("hmc", 6 + 2, ("burn-in", 2), [3, 4]),  # 6 epochs of the start
     ],
 )
 def test_training_before_sampling_is_stopped_and_resumed(
@@ -159,12 +176,11 @@ def test_training_before_sampling_is_stopped_and_resumed(
 ):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "trained", told, press(signal.SIGINT))
+        after(patch, EPOCHS, told, press(signal.SIGINT))
         assert invoke(*fit(table, method, out)).exit_code == 130
     state = load_checkpoint(out / "checkpoint" / "state.safetensors")
     assert (state.stage, state.epoch) == place
-    epochs = []
-    monkeypatch.setattr(RunCompanion, "epoch", lambda self, done, total: epochs.append(done))
+    epochs = seen_epochs(monkeypatch)
     done("resume", out)
     assert epochs == left
     assert_same(out, whole(method))
@@ -173,24 +189,23 @@ def test_training_before_sampling_is_stopped_and_resumed(
 def test_start_is_not_trained_again_once_sampling_has_begun(table, whole, tmp_path, monkeypatch):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "stepped", 2, press(signal.SIGINT))
+        after(patch, STEPS, 2, press(signal.SIGINT))
         invoke(*fit(table, "pmcnet", out))
-    monkeypatch.setattr(
-        RunCompanion, "epoch", lambda self, done, total: pytest.fail("it was trained again")
-    )
+    epochs = seen_epochs(monkeypatch)
     done("resume", out)
+    assert epochs == []
     assert_same(out, whole("pmcnet"))
 
 
 @pytest.mark.usefixtures("often")
 def test_second_signal_leaves_the_last_checkpoint(table, whole, tmp_path, monkeypatch):
-    def twice(companion):
+    def twice(observer):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "trained", 4, twice)
+        after(patch, EPOCHS, 4, twice)
         result = invoke(*fit(table, "bbp", out))
     assert result.exit_code == 130
     assert load_checkpoint(out / "checkpoint" / "state.safetensors").epoch == 3
@@ -227,7 +242,7 @@ def test_run_killed_while_its_history_is_cut_is_resumed(table, whole, tmp_path, 
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "annealed", 3, press(signal.SIGINT))
+        after(patch, STEPS, 3, press(signal.SIGINT))
         invoke(*fit(table, "annealed", out))
     with monkeypatch.context() as patch:
         patch.setattr(run_fit, "write_text", die)
@@ -249,7 +264,7 @@ def test_run_with_other_settings_is_refused_and_unchanged(
 ):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "trained", 3, press(signal.SIGINT))
+        after(patch, EPOCHS, 3, press(signal.SIGINT))
         invoke(*fit(table, "bbp", out))
     text = (out / "config.toml").read_text()
     assert old in text
@@ -264,7 +279,7 @@ def test_run_with_other_settings_is_refused_and_unchanged(
 def test_run_that_another_process_works_on_is_refused_and_unchanged(table, tmp_path, monkeypatch):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "trained", 3, press(signal.SIGINT))
+        after(patch, EPOCHS, 3, press(signal.SIGINT))
         invoke(*fit(table, "bbp", out))
     with locked(out):
         before = files(out)
@@ -292,7 +307,7 @@ def failed(result, *says: str) -> None:
 def test_disk_that_takes_no_more_leaves_a_run_to_go_on_with(
     number, method, table, whole, tmp_path, monkeypatch
 ):
-    def fill(companion):
+    def fill(observer):
         def full(place):
             raise OSError(number, os.strerror(number))
 
@@ -322,19 +337,19 @@ def test_folder_that_is_lost_ends_the_run(table, tmp_path, monkeypatch):
     for method in ("annealed", "mc-dropout"):
         with monkeypatch.context() as patch:
             patch.setenv(VARIABLE, "0")
-            after(patch, observed(method), 3, lambda companion: shutil.rmtree(out))
+            after(patch, observed(method), 3, lambda observer: shutil.rmtree(out))
             failed(invoke(*fit(table, method, out)), f"{out} is gone", "fit again")
         assert files(tmp_path) == set()
 
 
 @pytest.mark.usefixtures("often")
 def test_checkpoints_and_history_that_are_lost_are_made_anew(table, whole, tmp_path, monkeypatch):
-    def lose(companion):
+    def lose(observer):
         shutil.rmtree(out / "checkpoint")
         (out / "history.jsonl").unlink()
 
     out = tmp_path / "run"
-    after(monkeypatch, "stepped", 3, lose)
+    after(monkeypatch, STEPS, 3, lose)
     done(*fit(table, "pmcnet-light", out))
     assert_same(out, whole("pmcnet-light"))
 
@@ -361,7 +376,7 @@ def test_files_beyond_the_limit_end_the_run(table, tmp_path):
 def test_run_that_may_not_be_written_to_is_not_resumed(table, tmp_path, monkeypatch):
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        after(patch, "trained", 3, press(signal.SIGINT))
+        after(patch, EPOCHS, 3, press(signal.SIGINT))
         invoke(*fit(table, "bbp", out))
     out.chmod(0o500)
     failed(invoke("resume", out), "Permission denied", f"pmcnet resume {out}")

@@ -32,7 +32,7 @@ def linear_target(**settings):
 
 
 def closed_form():
-    """Mean, covariance and log Z of the linear-Gaussian network: y ~ N(A theta, sigma^2 I), A = (x, 1)."""
+    """Mean, covariance and log Z of the linear network: y ~ N(A theta, sigma^2 I), A = (x, 1)."""
     a = torch.cat([X, torch.ones(30, 1).double()], dim=1)
     covariance = torch.linalg.inv(a.mT @ a / SIGMA**2 + torch.eye(5).double() / PRIOR**2)
     marginal = PRIOR**2 * a @ a.mT + SIGMA**2 * torch.eye(30).double()

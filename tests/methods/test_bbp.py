@@ -17,8 +17,8 @@ from pmcnet.bnn import (
     ScaleMixturePrior,
 )
 from pmcnet.errors import InputError
-from pmcnet.methods.bbp import BBP, moments, weight_slopes
-from pmcnet.methods.local_reparametrisation import drawn_outputs, local_slopes
+from pmcnet.methods.bbp import BBP, moments, weight_gradients
+from pmcnet.methods.local_reparametrisation import drawn_outputs, local_gradients
 from pmcnet.methods.registry import options
 from pmcnet.rng import standard_normal, stream
 
@@ -63,8 +63,8 @@ def test_estimators_have_the_same_expectation(prior, network, likelihood):
         network, likelihood, prior=prior, weight=torch.arange(N).double() / 6
     )
     batch = target.batch(torch.arange(2, 9))
-    local, local_error = repeated(local_slopes, target, parameters, batch)
-    drawn, drawn_error = repeated(weight_slopes, target, parameters, batch)
+    local, local_error = repeated(local_gradients, target, parameters, batch)
+    drawn, drawn_error = repeated(weight_gradients, target, parameters, batch)
     assert ((local - drawn).abs() < 5 * (local_error + drawn_error).sqrt()).all()
 
 
@@ -72,7 +72,8 @@ def test_local_estimator_has_less_noise():
     target, parameters = problem(likelihood=Gaussian(0.5))
     batch = target.batch(torch.arange(N))
     local, drawn = (
-        repeated(f, target, parameters, batch)[1].sum(-1) for f in (local_slopes, weight_slopes)
+        repeated(f, target, parameters, batch)[1].sum(-1)
+        for f in (local_gradients, weight_gradients)
     )
     assert (local < 0.5 * drawn).all()
 

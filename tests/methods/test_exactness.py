@@ -68,12 +68,12 @@ def test_bbp_is_the_best_gaussian_with_independent_coordinates(estimator):
 
 @pytest.mark.parametrize("preconditioned", [False, True])
 def test_sgld_reaches_the_posterior(preconditioned):
-    """Full batches and small steps: mean and variance of the posterior, within the draws' own error."""
+    """Full batches and small steps: the posterior's moments, within the draws' own error."""
     target, mean, precision, _ = linear()
     rate = 1e-1 if preconditioned else 1e-3
     method = SGLD(
-        n_chains=400, learning_rate=rate, decay=0.3, delay=1000, batch_size=N, n_epochs=2000, burn_in=0.9, n_kept=8000,
-        preconditioned=preconditioned,
+        n_chains=400, learning_rate=rate, decay=0.3, delay=1000, batch_size=N, n_epochs=2000,
+        burn_in=0.9, n_kept=8000, preconditioned=preconditioned,
     )  # fmt: skip
     theta = method.fit(target, seed=0).posterior.theta
     covariance = torch.linalg.inv(precision)
@@ -89,7 +89,8 @@ def test_sgld_reaches_the_posterior(preconditioned):
 def test_anchored_ensemble_with_noisy_targets_is_the_posterior():
     target, mean, precision, _ = linear()
     method = SAE(
-        n_chains=500, n_members=1, n_epochs=800, learning_rate=0.05, batch_size=N, noisy_targets=True
+        n_chains=500, n_members=1, n_epochs=800, learning_rate=0.05, batch_size=N,
+        noisy_targets=True,
     )  # fmt: skip
     theta = method.fit(target, seed=0).posterior.theta
     expected = torch.linalg.inv(precision).diagonal().sqrt()

@@ -3,12 +3,17 @@
 import pytest
 
 from pmcnet.methods.extras import requirements
-from pmcnet.methods.grids import GRIDS, N_CHOICES, parts
-from pmcnet.methods.registry import EXTRAS, TRAINED, options
+from pmcnet.methods.registry import METHODS, options
+from pmcnet.methods.settings import N_CHOICES, parts
+from pmcnet.methods.training.loop import Trained
+
+GRIDS = {name: settings.grid for name, settings in METHODS.items() if settings.grid}
 
 
 def test_every_baseline_has_a_grid():
-    assert set(GRIDS) == {*TRAINED, *EXTRAS}
+    assert set(GRIDS) == {
+        name for name, settings in METHODS.items() if isinstance(settings, Trained)
+    }
 
 
 @pytest.mark.parametrize("name", GRIDS)

@@ -30,7 +30,7 @@ SIGMA, N = 0.5, 40
 
 
 def linear():
-    """A linear network with Gaussian noise and prior: the target, its posterior's mean and standard deviations."""
+    """A linear network with Gaussian noise and prior, its posterior's mean and deviations."""
     source = torch.Generator().manual_seed(0)
     x = torch.randn(N, 3, generator=source, dtype=torch.float64)
     y = (
@@ -62,7 +62,7 @@ def test_hmc_reaches_the_posterior_of_a_linear_network():
 
 @pytest.mark.parametrize(("metric", "step"), [("fisher", 1e-2), ("prior", 1e-4)])
 def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
-    """Full batches and small steps; what the steps add is a few percent. The prior is a hundred times as wide."""
+    """Full batches and small steps add a few percent. The prior is a hundred times as wide."""
     target, mean, deviation = linear()
     method = SGHMC(
         n_chains=200, n_cycles=1, metric=metric, step=step, batch_size=N, n_epochs=1500, n_kept=4000
@@ -73,7 +73,7 @@ def test_sghmc_reaches_the_posterior_of_a_linear_network(metric, step):
 
 
 def test_steps_that_know_directions_reach_the_posterior_of_a_linear_network():
-    """By single rows: gradients of more tell where a chain is, and it stays longer where steps are short."""
+    """By single rows: gradients of more depend on where a chain is, and so does its step."""
     target, mean, deviation = linear()
     known = SGHMC(metric="kronecker", information=0.1, step=3e-4, n_cycles=1)
     method = replace(known, n_chains=200, batch_size=1, n_epochs=200, n_kept=4000)
@@ -85,7 +85,7 @@ def test_steps_that_know_directions_reach_the_posterior_of_a_linear_network():
 def test_a_warm_up_on_mini_batches_leaves_the_mode_and_learns_the_scales():
     target, mean, deviation = linear()
     walk = SGHMC(n_cycles=1, exploration=0.0, step=1e-2, batch_size=20, n_epochs=400)
-    found = walk.walk(target, mean.repeat(100, 1), seed=0)
+    found = walk.run(target, mean.repeat(100, 1), seed=0)
     assert torch.allclose(found.theta.std(0), deviation, rtol=0.4)
     assert torch.allclose(found.sigma, deviation, rtol=0.6)
 
@@ -97,7 +97,7 @@ def test_rows_that_count_several_times_have_the_scales_of_rows_that_are_there_so
     walk = SGHMC(n_cycles=1, exploration=0.0, step=1e-3, batch_size=10)
     start = torch.zeros(50, target.dim).double()
     scales = [
-        replace(walk, n_epochs=n).walk(rows, start, seed=0).sigma
+        replace(walk, n_epochs=n).run(rows, start, seed=0).sigma
         for rows, n in ((counted, 900), (there, 100))
     ]
     # by squares of the last hundred batches, of which a quarter of the rows at a time shows less; 3
@@ -119,11 +119,16 @@ def test_hmc_predicts_like_nuts(name, variance):
     assert 0.5 * np.abs(found - expected).sum(-1).mean() < 0.012
 
 
+def of_chains(act):
+    """An observer of trajectories alone, not of the training before them."""
+    return lambda state, info: act(state) if isinstance(state, ais.ChainState) else None
+
+
 def test_a_run_goes_on_bit_for_bit():
     target, _, _ = linear()
     method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=6, n_draws=6), start=START)
     states = []
-    whole = method.fit(target, seed=1, observers=[lambda state, _: states.append(state)]).posterior
+    whole = method.fit(target, seed=1, observers=[of_chains(states.append)]).posterior
     for state in (states[2], states[8]):
         again = method.fit(target, seed=1, state=state).posterior
         assert torch.equal(again.theta, whole.theta)
@@ -136,9 +141,7 @@ def test_a_state_on_disk_goes_on_bit_for_bit(tmp_path):
     whole = method.fit(
         target,
         seed=1,
-        observers=[
-            lambda state, _: files.append(ais.save_state(state, tmp_path / f"{state.step}"))
-        ],
+        observers=[of_chains(lambda s: files.append(ais.save_state(s, tmp_path / f"{s.step}")))],
     ).posterior
     for file in (files[0], files[7]):
         state = ais.load_state(file)
@@ -151,14 +154,15 @@ def test_a_walk_goes_on_bit_for_bit(tmp_path, metric):
     target, _, _ = linear()
     walk = SGHMC(n_cycles=1, exploration=0.0, heating=0.5, metric=metric, batch_size=20, n_epochs=4)
     method = HMCMethod(
-        n_chains=4, sampler=ais.HMCPopulation(n_warmup=2, n_draws=2), start=START, walk=walk
+        n_chains=4, sampler=ais.HMCPopulation(n_warmup=2, n_draws=2), start=START, burn_in=walk
     )
     files = []
 
-    def keep(state):
-        files.append(save_training(state, tmp_path / f"{state.epoch}"))
+    def keep(state, info):
+        if getattr(info, "stage", None) == "burn-in":
+            files.append(save_training(state, tmp_path / f"{state.epoch}"))
 
-    whole = method.fit(target, seed=1, training=[keep]).posterior
+    whole = method.fit(target, seed=1, observers=[keep]).posterior
     assert len(files) == 4
     for file in files:
         again = method.fit(target, seed=1, state=load_training(file)).posterior
@@ -189,8 +193,8 @@ def test_chains_from_networks_learn_their_directions_before_they_move(
     )
     walk = replace(walk, n_kept=40)
     seen, start = [], mean.repeat(2, 1)
-    found = walk.walk(
-        target, start, seed=0, observers=[lambda state: seen.append(state.tensors["theta"].clone())]
+    found = walk.run(
+        target, start, seed=0, observers=[lambda s, _: seen.append(s.tensors["theta"].clone())]
     )
     assert [torch.equal(theta, start) for theta in seen] == [
         epoch < n_resting for epoch in range(40)
@@ -212,7 +216,7 @@ def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
     settings = {"n_cycles": 1, "exploration": 0.0, "step": 1e-2, "batch_size": 20, "n_epochs": 400}
     away = []
     for heating in (0.0, 0.99):
-        found = SGHMC(**settings, heating=heating, n_kept=4000).walk(
+        found = SGHMC(**settings, heating=heating, n_kept=4000).run(
             target, mean.repeat(100, 1), seed=0
         )
         away.append((found.draws - mean).square().mean((1, 2)))
@@ -222,7 +226,7 @@ def test_noise_that_grows_leaves_networks_at_their_modes_at_first():
 
 
 def test_steps_grow_with_the_noise_where_they_begin_short():
-    """From rest a step is h C g, and noise of deviation sqrt(2 h C T), with the share of h that T allows."""
+    """From rest a step is h C g plus noise sqrt(2 h C T), with the share of h that T allows."""
     target, mean, _ = linear()
     settings = {
         "n_cycles": 1,
@@ -235,8 +239,11 @@ def test_steps_grow_with_the_noise_where_they_begin_short():
     def velocities(start, cold):
         walk = SGHMC(**settings, heating=0.5, cold_step=cold, step=1e-4, batch_size=N, n_epochs=8)
         seen = []
-        walk.walk(
-            target, start, seed=0, observers=[lambda s: seen.append(s.tensors["velocity"].clone())]
+        walk.run(
+            target,
+            start,
+            seed=0,
+            observers=[lambda s, _: seen.append(s.tensors["velocity"].clone())],
         )
         return torch.stack(seen)  # (8, 3, 4), with no friction left from one to the next
 
@@ -302,7 +309,7 @@ def test_arithmetic_is_that_of_the_start_when_a_run_goes_on():
         sampler=ais.HMCPopulation(n_warmup=2, n_draws=3, max_leapfrog=3),
         start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)),
     )
-    whole = method.fit(target, seed=0, observers=[lambda state, _: states.append(state)]).posterior
+    whole = method.fit(target, seed=0, observers=[of_chains(states.append)]).posterior
     for state in states[:-1]:
         again = method.fit(target, seed=0, state=state).posterior
         assert torch.equal(again.theta, whole.theta)
@@ -316,15 +323,15 @@ def test_scales_that_are_not_to_adapt_stay():
     sampler = ais.HMCPopulation(n_warmup=6, n_draws=2, adapt_scale=False)
     scales = []
     HMCMethod(n_chains=4, sampler=sampler, start=START).fit(
-        target, seed=1, observers=[lambda state, _: scales.append(state.sigma)]
+        target, seed=1, observers=[of_chains(lambda state: scales.append(state.sigma))]
     )
     assert all(torch.equal(scale, scales[0]) for scale in scales)
 
 
 def test_chains_without_a_walk_do_not_go_on_from_one():
     target, mean, _ = linear()
-    state = TrainingState({"theta": mean.repeat(4, 1)}, 1, 1, "walk")
-    with pytest.raises(InputError, match="without a walk"):
+    state = TrainingState({"theta": mean.repeat(4, 1)}, 1, 1, "burn-in")
+    with pytest.raises(InputError, match="without a burn-in"):
         HMCMethod(n_chains=4, start=START).fit(target, seed=1, state=state)
 
 
@@ -365,7 +372,7 @@ def test_deep_networks_are_sampled_from_a_walk():
         n_chains=2,
         sampler=sampler,
         start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)),
-        walk=walk,
+        burn_in=walk,
     ).fit(target, seed=0)
     assert fit.posterior.theta.shape == (4, target.dim)
     assert [line.warming for line in fit.history] == [True, True, False, False]
@@ -383,7 +390,7 @@ def test_chains_that_diverge_are_refused_with_a_remedy(metric):
 def test_a_walk_that_diverges_is_refused_with_a_remedy():
     """A search of the prior counts it as the worst, where any other error would end the fit."""
     walk = SGHMC(n_cycles=1, exploration=0.0, metric="prior", step=1e6, batch_size=20, n_epochs=20)
-    method = HMCMethod(n_chains=2, start=START, walk=walk)
+    method = HMCMethod(n_chains=2, start=START, burn_in=walk)
     with pytest.raises(DivergedError, match="smaller"):
         method.fit(linear()[0], seed=0)
 
@@ -411,10 +418,11 @@ def test_a_walk_before_corrected_chains_keeps_no_draws():
     seen = []
     walk = SGHMC(n_cycles=1, exploration=0.0, batch_size=20, n_epochs=2)
     sampler = ais.HMCPopulation(n_warmup=2, n_draws=2)
-    HMCMethod(n_chains=2, sampler=sampler, start=START, walk=walk).fit(
-        linear()[0], seed=0, training=[seen.append]
+    HMCMethod(n_chains=2, sampler=sampler, start=START, burn_in=walk).fit(
+        linear()[0], seed=0, observers=[lambda *given: seen.append(given)]
     )
-    assert [len(state.tensors["draws"]) for state in seen] == [0, 0]
+    kept = [len(s.tensors["draws"]) for s, info in seen if getattr(info, "stage", "") == "burn-in"]
+    assert kept == [0, 0]
 
 
 def test_one_chain_is_refused_before_anything_is_trained():
@@ -426,9 +434,7 @@ def test_in_the_metric_of_the_prior_steps_are_as_wide_as_the_prior():
     target, mean, _ = linear()
     wide = replace(target, prior=GaussianPrior(7.0))
     found = SGHMC(n_cycles=1, exploration=0.0, metric="prior", step=1e-9, batch_size=N, n_epochs=1)
-    assert torch.allclose(
-        found.walk(wide, mean[None], seed=0).sigma, torch.full((4,), 7.0).double()
-    )
+    assert torch.allclose(found.run(wide, mean[None], seed=0).sigma, torch.full((4,), 7.0).double())
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from rich.console import Console
 
 from pmcnet import ais
 from pmcnet.ais import analytic
+from pmcnet.methods.training.state import EpochInfo
 from pmcnet.reports import progress as shown
 from pmcnet.reports.progress import AnnealingProgress, FitProgress, _span
 
@@ -47,6 +48,10 @@ def test_time_left_is_readable(seconds, text):
     assert _span(seconds) == text
 
 
+def epoch(done, total):
+    return EpochInfo(done, total, "fit", None, 0.1)
+
+
 def steps(n_steps):
     target = analytic.banana(2).target
     algorithm = ais.VARIANTS["pmcnet"]
@@ -60,7 +65,7 @@ def test_fit_on_a_terminal_has_one_bar_per_stage():
     console = Console(file=io.StringIO(), force_terminal=True, width=200)
     with FitProgress(console) as progress:
         progress.stage("starts")
-        progress.epoch(3, 4)
+        progress(None, epoch(3, 4))
         (epochs,) = progress._bar.tasks
         assert (epochs.completed, epochs.total, epochs.fields["text"]) == (
             0.75,
@@ -70,7 +75,7 @@ def test_fit_on_a_terminal_has_one_bar_per_stage():
         progress.stage("steps")
         assert not progress._bar.tasks
         for state, info in steps(2):
-            progress.stepped(state, info)
+            progress(state, info)
         (stepping,) = progress._bar.tasks
         assert stepping.total is None
         assert stepping.fields["text"].startswith("step 2, ESS ")
@@ -83,10 +88,10 @@ def test_fit_elsewhere_says_its_last_epoch_and_now_and_then_another(monkeypatch)
     with FitProgress(console) as progress:
         progress.stage("starts")
         for i in range(4):
-            progress.epoch(i + 1, 4)
+            progress(None, epoch(i + 1, 4))
         monkeypatch.setattr(shown, "SECONDS_BETWEEN_LINES", 0.0)
         for state, info in steps(1):
-            progress.stepped(state, info)
+            progress(state, info)
     lines = console.file.getvalue().splitlines()
     assert lines[:2] == ["starts", "epoch 4 of 4"]
     assert lines[2].startswith("step 1, ESS ")

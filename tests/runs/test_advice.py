@@ -15,7 +15,7 @@ def test_nothing_is_advised_where_the_posterior_can_be_trusted():
     assert advice(model("trustworthy")) == []
 
 
-@pytest.mark.parametrize(("given", "doubled"), [({"n_particles": 300}, 600), ({}, 1000)])
+@pytest.mark.parametrize(("given", "doubled"), [({"n_particles": 300}, 600), ({}, 1008)])
 def test_more_networks_are_advised_first(given, doubled):
     first, *rest = advice(model("doubtful", **given))
     assert f"--option n_particles={doubled} " in first

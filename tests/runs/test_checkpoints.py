@@ -14,6 +14,7 @@ from pmcnet.runs.checkpoints import Checkpoints
 from pmcnet.runs.run_observer import VARIABLE, seconds_between_checkpoints
 
 CPU = torch.device("cpu")
+KINDS = (ais.PMCState, TrainingState)
 PROBLEM = {"data": "abc", "hidden": [16], "prior_std": 1.0, "method_options": {"n_steps": 3}}
 
 
@@ -31,7 +32,7 @@ def kept(tmp_path):
 
 
 def test_latest_is_read_and_the_one_before_is_kept(kept):
-    found = kept.load(PROBLEM, CPU)
+    found = kept.load(PROBLEM, KINDS, CPU)
     assert (found.state.step, found.remark) == (2, "")
     assert {path.name for path in kept.folder.iterdir()} == {
         "state.safetensors",
@@ -45,7 +46,7 @@ def test_one_before_is_read_where_the_latest_cannot_be(kept, how):
         kept.latest.unlink()
     else:
         os.truncate(kept.latest, 300)
-    found = kept.load(PROBLEM, CPU)
+    found = kept.load(PROBLEM, KINDS, CPU)
     assert found.state.step == 1
     assert how in found.remark
     assert "goes on from the checkpoint before it" in found.remark
@@ -54,14 +55,14 @@ def test_one_before_is_read_where_the_latest_cannot_be(kept, how):
 def test_nothing_is_found_where_nothing_is(tmp_path):
     checkpoints = Checkpoints(tmp_path / "checkpoint")
     assert not checkpoints.exist()
-    assert checkpoints.load(PROBLEM, CPU) is None
+    assert checkpoints.load(PROBLEM, KINDS, CPU) is None
 
 
 def test_checkpoints_that_cannot_be_read_are_refused(kept):
     for path in (kept.latest, kept.previous):
         path.write_bytes(b"no")
     with pytest.raises(InputError, match=r"state\.safetensors cannot be read as a checkpoint"):
-        kept.load(PROBLEM, CPU)
+        kept.load(PROBLEM, KINDS, CPU)
 
 
 @pytest.mark.parametrize(
@@ -78,15 +79,17 @@ def test_state_of_another_problem_is_refused_by_what_differs(kept, name, value):
     with pytest.raises(
         InputError, match=f"belongs to another run: it was begun with another {name}"
     ):
-        kept.load({**PROBLEM, name: value}, CPU)
+        kept.load({**PROBLEM, name: value}, KINDS, CPU)
 
 
 def test_state_from_before_the_prior_was_known_fits_any(tmp_path):
     checkpoints = Checkpoints(tmp_path / "checkpoint")
     checkpoints.save(TrainingState({"theta": torch.zeros(2)}, 1, 0, "start"), {"data": "abc"})
-    assert checkpoints.load(PROBLEM, CPU).state.epoch == 1
+    assert checkpoints.load(PROBLEM, KINDS, CPU).state.epoch == 1
+    with pytest.raises(InputError, match="holds a TrainingState, which the method cannot go on"):
+        checkpoints.load(PROBLEM, (ais.AnnealedState,), CPU)
     with pytest.raises(InputError, match="another data"):
-        checkpoints.load({**PROBLEM, "data": "x"}, CPU)
+        checkpoints.load({**PROBLEM, "data": "x"}, KINDS, CPU)
 
 
 @pytest.mark.parametrize("failing", ["fsync", "replace", "open"])
@@ -103,7 +106,7 @@ def test_failure_to_write_leaves_a_state_that_can_be_read(kept, monkeypatch, fai
         with monkeypatch.context() as patch, suppress(OSError):
             patch.setattr(os, failing, fail)
             kept.save(state(3), PROBLEM)
-        assert kept.load(PROBLEM, CPU).state.step in (1, 2, 3)
+        assert kept.load(PROBLEM, KINDS, CPU).state.step in (1, 2, 3)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [(None, 15.0), ("", 15.0), ("0", 0.0), ("2.5", 2.5)])

@@ -6,23 +6,23 @@ import pytest
 
 from cli.commands import classes, done, files, numbers, refused, written
 from pmcnet.errors import InputError
-from pmcnet.estimators.progress_display import Shown
 from pmcnet.methods.extras import requirements
-from pmcnet.methods.grids import GRIDS
-from pmcnet.methods.registry import NAMES
+from pmcnet.methods.point_estimates import AdamMethod
+from pmcnet.methods.registry import METHODS
 from pmcnet.reports import page
+from pmcnet.reports.progress import FitProgress
 from pmcnet.runs import compare
 from pmcnet.runs.compare import compare_runs, method_names
 from pmcnet.runs.config import RunSettings, read_config
 
+EXTRAS = ["laplace", "nuts"]
 QUICK = tuple({"n_epochs": n, "prior_std": sigma} for n in (2, 40) for sigma in (0.5, 1.0, 3.0))
 
 
 @pytest.fixture
 def quick(monkeypatch):
     """Choices that train in no time, and pages that are not drawn."""
-    for name in ("adam-map", "adam-mle"):
-        monkeypatch.setitem(GRIDS, name, QUICK)
+    monkeypatch.setattr(AdamMethod, "grid", QUICK)
     monkeypatch.setattr(compare, "write_report", lambda record, path: path)
     monkeypatch.setattr(page, "write_report", lambda record, path: path.write_text("<html>"))
 
@@ -37,7 +37,7 @@ def settings(folder, **given):
 def test_tuned_method_is_fitted_with_the_best_of_six(quick, tmp_path, kind):
     written(kind(), tmp_path / "rows.csv")
     compared = compare_runs(
-        settings(tmp_path), ["adam-map", "annealed"], tmp_path / "out", shown=Shown()
+        settings(tmp_path), ["adam-map", "annealed"], tmp_path / "out", shown=FitProgress()
     )
     ours, other = compared.entries
     assert len(ours["trials"]) == 6
@@ -62,7 +62,7 @@ def test_without_tuning_the_defaults_are_taken(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
     given = settings(tmp_path, prior_std=1.0)
     entries = compare_runs(
-        given, ["adam-map", "adam-mle"], tmp_path / "out", shown=Shown(), tune="none"
+        given, ["adam-map", "adam-mle"], tmp_path / "out", shown=FitProgress(), tune="none"
     ).entries
     assert [entry["chosen"] for entry in entries] == [{"prior_std": 1.0}, {}]
     assert all(
@@ -78,7 +78,9 @@ def test_without_tuning_the_defaults_are_taken(quick, tmp_path):
 def test_comparison_has_the_same_numbers_again(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
     found = [
-        compare_runs(settings(tmp_path), ["adam-map"], tmp_path / out, shown=Shown()).entries[0]
+        compare_runs(settings(tmp_path), ["adam-map"], tmp_path / out, shown=FitProgress()).entries[
+            0
+        ]
         for out in ("a", "b")
     ]
     for name in ("metrics", "chosen", "trials"):
@@ -111,7 +113,7 @@ def test_command_tells_choices_as_a_table_and_as_json(quick, tmp_path):
 
 def test_run_of_a_tuned_method_is_repeated_from_its_config(quick, tmp_path):
     written(classes(), tmp_path / "rows.csv")
-    compare_runs(settings(tmp_path), ["adam-map"], tmp_path / "out", shown=Shown())
+    compare_runs(settings(tmp_path), ["adam-map"], tmp_path / "out", shown=FitProgress())
     done(
         "fit",
         "--config",
@@ -150,15 +152,16 @@ def test_tuning_that_stops_leaves_nothing(quick, tmp_path, monkeypatch, error):
     monkeypatch.setattr(compare, "tuned", stop)
     written(classes(), tmp_path / "rows.csv")
     with pytest.raises(error):
-        compare_runs(settings(tmp_path), ["adam-map"], tmp_path / "out", shown=Shown())
+        compare_runs(settings(tmp_path), ["adam-map"], tmp_path / "out", shown=FitProgress())
     assert files(tmp_path) == {"rows.csv"}
 
 
 def test_all_are_those_whose_library_is_there(monkeypatch):
     monkeypatch.setattr(requirements, "find_spec", lambda module: None)
-    assert method_names("all") == list(NAMES)
+    names = [name for name in METHODS if name not in EXTRAS]
+    assert method_names("all") == names
     monkeypatch.setattr(requirements, "find_spec", lambda module: True)
-    assert method_names("all") == [*NAMES, "laplace", "nuts"]
+    assert method_names("all") == [*names, *EXTRAS]
 
 
 def test_method_without_its_library_is_refused_before_anything_is_done(tmp_path, monkeypatch):
@@ -183,15 +186,14 @@ def test_method_without_its_library_is_refused_before_anything_is_done(tmp_path,
     assert files(tmp_path) == {"rows.csv"}
 
 
-@pytest.mark.parametrize("name", requirements.LIBRARIES)
+@pytest.mark.parametrize("name", EXTRAS)
 def test_method_of_another_library_is_compared(quick, tmp_path, name, monkeypatch):
-    if not requirements.installed(name):
-        pytest.skip(
-            f"{requirements.LIBRARIES[name].title} is not installed: pip install 'pmcnet[{name}]'"
-        )
+    library = METHODS[name].library
+    if not library.installed:
+        pytest.skip(f"{library.title} is not installed: pip install 'pmcnet[{name}]'")
     written(classes(), tmp_path / "rows.csv")
     given = settings(tmp_path, prior_std=1.0)
-    entry = compare_runs(given, [name], tmp_path / "out", shown=Shown()).entries[0]
+    entry = compare_runs(given, [name], tmp_path / "out", shown=FitProgress()).entries[0]
     assert entry["method"] == name
     assert entry["verdict"] == "doubtful"
     assert entry["metrics"]["accuracy"] > 0.5

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from pmcnet.errors import InputError
-from pmcnet.estimators.progress_display import Shown
-from pmcnet.methods.grids import GRIDS
+from pmcnet.methods.registry import METHODS
+from pmcnet.methods.training.state import EpochInfo
+from pmcnet.reports.progress import FitProgress
 from pmcnet.runs import settings_search
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.prepare import prepare
@@ -32,7 +33,7 @@ def a_table(folder, n=60):
     )
 
 
-class Lines(Shown):
+class Lines(FitProgress):
     """What was said."""
 
     def __init__(self):
@@ -42,22 +43,20 @@ class Lines(Shown):
     def stage(self, text):
         self.lines.append(text)
 
-    def epoch(self, done, total):
-        assert done < total
+    def __call__(self, state, info):
+        assert info.epoch < info.n_epochs
 
 
 @pytest.fixture
 def losses(monkeypatch):
-    """Models that are not fitted; what each was made from and shown, with a loss that is told beforehand."""
+    """Models that are not fitted; what each was made from and shown, with a given loss."""
     seen = {"settings": [], "fitted": [], "judged": [], "losses": iter(())}
 
     class Model:
-        _companion = None
-
-        def fit(self, x, y):
+        def fit_with(self, x, y, *, observers):
             seen["fitted"].append(set(x["row"]))
-            self._companion.epoch(1, 2)
-            self._companion.epoch(2, 2)
+            for epoch in (1, 2):
+                observers[0](None, EpochInfo(epoch, 2, "fit", None, 0.1))
 
     def unfitted(settings, task):
         seen["settings"].append(settings)
@@ -158,7 +157,7 @@ def test_method_without_a_prior_tells_none():
     class Model:
         method_ = "adam-mle"
 
-    found = settings_search.Tuned(RunSettings(data="wine"), GRIDS["adam-mle"][0], [], 1.0)
+    found = settings_search.Tuned(RunSettings(data="wine"), METHODS["adam-mle"].grid[0], [], 1.0)
     assert tuning_record(Model(), found)["chosen"] == {
         "early_stopping": True,
         "learning_rate": 1e-3,

@@ -152,7 +152,7 @@ def fit(
 
 
 def _free_place(data: str) -> Path:
-    """runs/NAME, or with a number; several processes must be told one, so that all and a restart agree."""
+    """runs/NAME, or with a number; several processes need --out, so that all of them agree."""
     from pmcnet.distributed import is_one_of_many
     from pmcnet.errors import InputError
     from pmcnet.runs.folder import RunFolder

@@ -1,7 +1,6 @@
 """What both estimators share: settings, rows in and out, the fit, and what can be read off it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Real
@@ -14,10 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
-    check_array,
     check_consistent_length,
     check_is_fitted,
-    validate_data,
 )
 from torch import Tensor
 
@@ -34,10 +31,12 @@ from pmcnet.estimators.cached_network import CachedNetwork
 from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
 from pmcnet.estimators.fit import PriorStd, fit_posterior
-from pmcnet.estimators.networks import ModuleSource, network_for
+from pmcnet.estimators.input_rows import checked_rows
+from pmcnet.estimators.networks import ModuleSource, check_sizes, network_for
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.plan import plan, resolve_device
 from pmcnet.estimators.predictions import Array, Averaged, EncodedRows, Uncertainty
+from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.training_rows import merged
 from pmcnet.methods.registry import check_name
 from pmcnet.methods.settings import Value
@@ -103,7 +102,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             y: classes of any type, or one number per row (N,).
             sample_weight: how often each row counts (N,).
         """
-        with _display(self.verbose) as observers:
+        with displayed(self.verbose) as observers:
             return self.fit_with(X, y, sample_weight, observers=observers)
 
     def fit_with(
@@ -116,15 +115,11 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         observers: Sequence[FitObserver] = (),
         comm: Communicator = SERIAL,
     ) -> Self:
-        """Fit as `fit` does, watched, from a state, or shared between processes.
+        """Fit as `fit` does: watched, from a state, or shared between processes.
 
-        Args:
-            X: rows, as for `fit`.
-            y: as for `fit`.
-            sample_weight: as for `fit`.
-            state: where to go on from, of a fit of the same rows with the same settings.
-            observers: watch the fit; `verbose` is not looked at.
-            comm: processes that share the fit, each of which calls this method.
+        `state` is of a fit of the same rows with the same settings, from which this one goes on;
+        `observers` watch the fit, whatever `verbose` says; `comm` are processes that share it, each
+        of which calls this method.
         """
         response, weight = self._response_of(y, sample_weight)
         self.check_settings()
@@ -229,7 +224,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     def _target(
         self, X: Any, y: Array, weight: Array, seed: int, device: torch.device
     ) -> BayesianTarget:
-        raw = self._raw(X, reset=True)
+        raw = checked_rows(self, X, reset=True)
         check_consistent_length(raw, y)
         images = isinstance(raw, np.ndarray) and raw.ndim > 2
         columns = None if images else Columns.of(raw)
@@ -250,11 +245,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self._set_units(units)
         likelihood = members.for_response(response, units)
         targets = torch.as_tensor(units.to_network(rows.y)).to(device, torch.float32)
-        counts = (
-            None
-            if (rows.weight == 1).all()
-            else torch.as_tensor(rows.weight).to(device, torch.float32)
-        )
+        counts = torch.as_tensor(rows.weight).to(device, torch.float32)
         start = self.prior_std if not isinstance(self.prior_std, str) else 1.0
         return BayesianTarget(
             self._network(likelihood.n_outputs),
@@ -263,7 +254,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             targets,
             prior=PRIORS[self.prior](start),
             memory=_CPU_MEMORY if device.type == "cpu" else _GPU_MEMORY,
-            weight=counts,
+            weight=None if (rows.weight == 1).all() else counts,
         )
 
     def _network(self, n_outputs: int) -> Network:
@@ -275,39 +266,12 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             n_outputs,
         )
 
-    def _raw(self, X: Any, *, reset: bool) -> Any:
-        """X after scikit-learn's checks: a DataFrame as it is, anything else as an array."""
-        if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-            raise InputError("X is a lazy frame, whose rows are not there yet. Give X.collect().")
-        if hasattr(X, "columns") and hasattr(X, "dtypes"):
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            if len(X) == 0:
-                raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")
-            return X
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # of the sum by which it looks for infinities
-            array = check_array(
-                X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=self
-            )
-        if array.dtype.kind == "U" and not hasattr(
-            X, "dtype"
-        ):  # numpy writes the numbers of such lists as strings
-            array = np.array(X, dtype=object)
-        validate_data(
-            self,
-            array if array.ndim == 2 else array.reshape(len(array), -1),
-            skip_check_array=True,
-            reset=reset,
-        )
-        return array
-
     def _inputs(self, X: Any) -> Tensor:
         """Rows as the network's inputs."""
         check_is_fitted(self)
         if isinstance(X, EncodedRows):
             return X.inputs
-        encoded = self.encoder_.encode(self.encoder_.rows(self._raw(X, reset=False)))
+        encoded = self.encoder_.encode(self.encoder_.rows(checked_rows(self, X, reset=False)))
         return torch.as_tensor(encoded).to(self.posterior_.samples.theta)
 
     def _posterior(self) -> ParticlePosterior:
@@ -336,28 +300,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             )
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
-        if self.feature_scaling not in SCALINGS:
-            raise InputError(
-                f"feature_scaling must be one of {', '.join(SCALINGS)}; got "
-                f"{self.feature_scaling!r}."
-            )
-        sizes = self.hidden_layer_sizes
-        whole = isinstance(sizes, Iterable) and all(
-            isinstance(size, int | np.integer) for size in sizes
-        )
-        if not (whole and all(size > 0 for size in sizes)):
-            raise InputError(
-                f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}."
-            )
-
-
-@contextmanager
-def _display(verbose: int) -> Iterator[Sequence[FitObserver]]:
-    """A progress display, where it is wanted."""
-    if not verbose:
-        yield ()
-        return
-    from pmcnet.reports.progress import FitProgress
-
-    with FitProgress() as shown:
-        yield (shown,)
+        if (scaling := self.feature_scaling) not in SCALINGS:
+            allowed = ", ".join(SCALINGS)
+            raise InputError(f"feature_scaling must be one of {allowed}; got {scaling!r}.")
+        check_sizes(self.hidden_layer_sizes)

@@ -1,8 +1,9 @@
 """The network of an estimator: hidden layers by their sizes, or a module of the user's."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -64,3 +65,14 @@ def network_for(
             f"2 rows it returned {tuple(shown[1:])}."
         )
     return network
+
+
+def check_sizes(sizes: Any) -> None:
+    """Raise unless these are units of hidden layers."""
+    whole = isinstance(sizes, Iterable) and all(
+        isinstance(size, int | np.integer) for size in sizes
+    )
+    if not (whole and all(size > 0 for size in sizes)):
+        raise InputError(
+            f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}."
+        )

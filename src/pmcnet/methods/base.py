@@ -1,4 +1,4 @@
-"""The contract of every method: what a fit is given, what it leaves, and what its caller may ask."""
+"""The contract of every method: what a fit is given, what it leaves, what callers may ask."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar

@@ -21,7 +21,7 @@ from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, Rows
-from pmcnet.methods.local_reparametrisation import local_slopes
+from pmcnet.methods.local_reparametrisation import local_gradients
 from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
@@ -185,7 +185,7 @@ class BBP(Trained):
         return watch.best[0], tuple(watch.history)
 
     def _start(self, target: BayesianTarget, seed: int) -> Tensor:
-        """Mu uniform within the start, the likelihood's own at their prior's centre; rho uniform or of a deviation."""
+        """Mu uniform, the likelihood's own parameters at their prior's centre; rho: (2, D)."""
         unit = (
             uniform([stream(seed, 0, 0)], 2 * target.dim, like=target.like)
             .to(target.like)
@@ -207,19 +207,19 @@ class BBP(Trained):
     def _gradient(
         self, target: BayesianTarget, parameters: Tensor, batch: Batch, source: Stream
     ) -> Tensor:
-        slopes_of = local_slopes if self.estimator == "local" else weight_slopes
+        gradients_of = local_gradients if self.estimator == "local" else weight_gradients
         q = moments(parameters)
         share = self.kl_weight * batch.n_rows / len(target.x)  # of the divergence
-        slopes = slopes_of(target, q, batch, self.n_draws, source, share)
-        slopes[1] += share / q[1]
-        slopes[1] *= parameters[1].sigmoid()
-        return slopes.neg_()
+        gradients = gradients_of(target, q, batch, self.n_draws, source, share)
+        gradients[1] += share / q[1]
+        gradients[1] *= parameters[1].sigmoid()
+        return gradients.neg_()
 
 
-def weight_slopes(
+def weight_gradients(
     target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream, share: float
 ) -> Tensor:
-    """Slopes of E_q log p(y | theta) + share E_q log p(theta) by mean and standard deviation of q: (2, D).
+    """Gradients of E_q log p(y | theta) + share E_q log p(theta) by the moments of q: (2, D).
 
     Args:
         target: any.

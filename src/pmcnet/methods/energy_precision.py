@@ -1,9 +1,9 @@
-"""What rounding does to the energies of trajectories, and arithmetic in which it does not matter.
+"""The precision that the energies of trajectories need.
 
-Two things are rounded. The energies that a Metropolis test compares decide what is accepted, so
-their rounding must not. Gradients only lead the way: rounded ones are still a function of the
-point, so trajectories stay reversible, but those of 10 bits leave the energy's contour, the farther
-the more dimensions there are, and are turned down.
+Limited precision affects two things. The energies that a Metropolis test compares decide what is
+accepted, so their error must be small. Gradients only propose: imprecise ones are still a function
+of the point, so trajectories stay reversible, but with 10 bits they leave the energy's contour, the
+farther the more dimensions there are, and are rejected.
 """
 
 import math
@@ -19,21 +19,21 @@ from pmcnet.bnn import BayesianTarget, ModuleNetwork
 from pmcnet.errors import InputError
 
 MOST_ERROR = 0.1
-"""Nats by which rounding may change the energy difference of a trajectory."""
+"""Nats by which limited precision may change the energy difference of a trajectory."""
 _N_JUDGED = 4  # networks whose energies float64 judges
 _N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by whose energies gradients are judged
 
 
 def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> ais.Path:
-    """A path on which rounding does not matter.
+    """A path that is precise enough.
 
-    Energies and gradients are each in the cheapest arithmetic that is accurate enough: the
-    network's own, float32 and, for energies, float64. The path's `arithmetic` says which, and what
-    rounding is left.
+    Energies and gradients each have the cheapest precision that is accurate enough: the network's
+    own, float32 and, for energies, float64. The path's `arithmetic` says which, and what error is
+    left.
 
     Args:
         target: the posterior.
-        theta: networks (P, D) at which rounding is measured.
+        theta: networks (P, D) at which errors are measured.
         sigma: standard deviations (D,) that steps are scaled by; without them gradients are not
             measured but in float32.
     """
@@ -60,7 +60,7 @@ def _path(candidates: list[BayesianTarget], precision: ais.PathPrecision) -> ais
     leading, deciding = precision.leading, precision.deciding
     if leading >= len(candidates) or deciding > len(candidates):
         raise InputError(
-            "these chains were begun with a network of another arithmetic. Go on with that one."
+            "these chains were begun with a network of another precision. Go on with that one."
         )
     exact: BayesianTarget | _Doubled | None = None
     if deciding != leading:
@@ -74,7 +74,7 @@ def _path(candidates: list[BayesianTarget], precision: ais.PathPrecision) -> ais
 
 
 def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple[int, float]:
-    """Whose log-likelihood is accurate enough, and the largest difference of two errors: a common one is no matter."""
+    """Whose log-likelihood is accurate enough, and the largest difference of two errors."""
     truth = _doubled(candidates[0]).log_likelihood(theta[:_N_JUDGED].double())
     for index, candidate in enumerate(candidates):
         wrong = (
@@ -87,15 +87,15 @@ def _energies(candidates: list[BayesianTarget], theta: Tensor) -> tuple[int, flo
 
 
 def _cheapest_first(target: BayesianTarget) -> list[BayesianTarget]:
-    """The target in its own arithmetic and, where that is another, in float32."""
+    """The target in its own precision and, where that is another, in float32."""
     network = target.network.in_full_precision()
     return [target] if network is target.network else [target, replace(target, network=network)]
 
 
 def _leading(target: BayesianTarget, path: ais.Path, theta: Tensor, sigma: Tensor) -> float:
-    """What gradients of the path do to the energy of a trajectory of the usual length, beside those of float64.
+    """How far gradients of the path change the energy of a usual trajectory from float64's.
 
-    Each step adds an error of its own, so that a few steps tell of many.
+    Each step adds an error of its own, so that a few steps predict many.
     """
     step = 0.5 * gaussian_step(path.dim)
     noise = rng.standard_normal(

@@ -45,13 +45,13 @@ class HMCMethod(Method):
         n_chains: P.
         sampler: warm-up, draws and trajectories.
         start: the modes that chains begin at.
-        walk: the burn-in on mini-batches, or None for none.
+        burn_in: the burn-in on mini-batches, or None for none.
     """
 
     n_chains: int = 16
     sampler: ais.HMCPopulation = ais.HMCPopulation()
     start: Start = Restarts(Adam(objective="map"))
-    walk: SGHMC | None = None
+    burn_in: SGHMC | None = None
 
     state_types: ClassVar[tuple[type[Any], ...]] = (ais.ChainState, TrainingState)
 
@@ -98,21 +98,23 @@ class HMCMethod(Method):
         else:
             theta, state = self._start(target, seed, state, observers, comm, validation)
             sigma: Tensor | None = None
-            if self.walk is not None:
-                theta, sigma, *_ = self.walk.walk(
+            if self.burn_in is not None:
+                theta, sigma, *_ = self.burn_in.run(
                     target,
                     theta,
                     seed=seed,
                     state=state,
                     observers=observers,
-                    stage="walk",
+                    stage="burn-in",
                     keep=False,
                 )
                 refuse_diverged(target, theta, "Use a smaller walk_step.")
             path = decisive(target, theta, sigma)
             state = self.sampler.init(path, theta, seed=seed, sigma=sigma)
         # many batches know the scales better than chains do
-        sampler = replace(self.sampler, adapt_scale=self.sampler.adapt_scale and self.walk is None)
+        sampler = replace(
+            self.sampler, adapt_scale=self.sampler.adapt_scale and self.burn_in is None
+        )
         result = ais.run(sampler, path, state, observers=observers, max_seconds=max_seconds)
         if len(result.log_density) == 0:
             raise InputError(
@@ -142,12 +144,12 @@ class HMCMethod(Method):
                 comm=comm,
             )
             return theta, None
-        if state.stage != "walk" or "theta" not in state.tensors:
+        if state.stage != "burn-in" or "theta" not in state.tensors:
             raise InputError(
                 f"chains cannot go on from a state of a {state.stage}. Give one of their own, or "
                 "of their burn-in."
             )
-        if self.walk is None:
+        if self.burn_in is None:
             raise InputError(
                 "chains without a burn-in on mini-batches cannot go on from a state of one."
             )
@@ -213,7 +215,7 @@ class HMCOptions(Settings):
             batch_size=self.batch_size,
             learning_rate=self.learning_rate,
         )
-        walk = SGHMC.from_modes(
+        burn_in = SGHMC.from_modes(
             step=self.walk_step,
             batch_size=_BATCHES * self.batch_size,
             n_epochs=max(1, self.walk_epochs),
@@ -228,7 +230,7 @@ class HMCOptions(Settings):
             n_chains=self.n_chains,
             sampler=sampler,
             start=Restarts(adam),
-            walk=walk if self.walk_epochs else None,
+            burn_in=burn_in if self.walk_epochs else None,
         )
 
     def within(self, cost: Cost, seconds: float) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The local reparametrisation (Kingma, Salimans and Welling, 2015): outputs of layers are drawn in place of weights.
+"""The local reparametrisation (Kingma, Salimans and Welling, 2015): draws outputs, not weights.
 
 Under q(theta) = N(mu, s^2) with independent coordinates a layer returns for a row a, independently
 over its units,
@@ -22,10 +22,10 @@ from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
 
-def local_slopes(
+def local_gradients(
     target: BayesianTarget, q: Tensor, batch: Batch, n_draws: int, source: Stream, share: float
 ) -> Tensor:
-    """Slopes of E_q log p(y | theta) + share E_q log p(theta) by mean and standard deviation of q: (2, D).
+    """Gradients of E_q log p(y | theta) + share E_q log p(theta) by the moments of q: (2, D).
 
     Args:
         target: with an MLP. Parameters of the likelihood are drawn once for all rows of a draw.
@@ -51,11 +51,11 @@ def local_slopes(
         log_prob = target.likelihood.log_prob(output, batch.y, extra)  # (S, B)
         total = batch.total(log_prob).sum() + share * target.likelihood.log_prior(extra).sum()
         found = torch.autograd.grad(total / n_draws, [*means, *variances], materialize_grads=True)
-    slopes = torch.cat([slope.flatten() for slope in found]).reshape(2, -1)
-    slopes[1] *= 2 * q[1]  # from the variance to its root
-    weights = target.parts(slopes)[0]  # a view
-    weights.add_(_prior_slopes(target, target.parts(q)[0], n_draws, source), alpha=share)
-    return slopes
+    gradients = torch.cat([each.flatten() for each in found]).reshape(2, -1)
+    gradients[1] *= 2 * q[1]  # from the variance to its root
+    weights = target.parts(gradients)[0]  # a view
+    weights.add_(_prior_gradients(target, target.parts(q)[0], n_draws, source), alpha=share)
+    return gradients
 
 
 def drawn_outputs(
@@ -87,7 +87,7 @@ def drawn_outputs(
 
 
 def _pieces(target: BayesianTarget, vector: Tensor) -> list[Tensor]:
-    """The network's tensors, and last the likelihood's parameters, each to be differentiated by on its own."""
+    """The network's tensors, and last the likelihood's parameters, each with its own gradient."""
     weights, extra = target.parts(vector.detach())
     return [
         piece.requires_grad_()
@@ -95,8 +95,8 @@ def _pieces(target: BayesianTarget, vector: Tensor) -> list[Tensor]:
     ]
 
 
-def _prior_slopes(target: BayesianTarget, q: Tensor, n_draws: int, source: Stream) -> Tensor:
-    """Slopes of E_q log p(weights): (2, n_parameters), in closed form for Gaussian priors, from draws for others."""
+def _prior_gradients(target: BayesianTarget, q: Tensor, n_draws: int, source: Stream) -> Tensor:
+    """Gradients of E_q log p(weights): (2, n_parameters); from draws unless it is Gaussian."""
     if isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
         return target.prior.score(
             q, target.network.layout

@@ -1,4 +1,4 @@
-"""MC dropout (Gal and Ghahramani, 2016): a network trained with dropout, and predictions with dropout left on.
+"""MC dropout (Gal and Ghahramani, 2016): dropout in training, and in predictions as well.
 
 Dropping a unit is dropping its column of the next layer's weights: W diag(z / (1 - p)), z ~
 Bernoulli(1 - p). A stochastic pass is therefore a network with such weights, and S passes are S
@@ -119,7 +119,7 @@ class MCDropout(Trained):
         return Fit(Population.of(target, draws, REASON), tuple(watch.history))
 
     def masks(self, target: BayesianTarget, n: int, source: Stream) -> Tensor:
-        """Factors of every parameter, 0 or 1 / (1 - p) for those that a unit multiplies, else 1: (n, D)."""
+        """Factors of parameters (n, D): 0 or 1 / (1 - p) where a unit multiplies them, else 1."""
         factors = target.like.new_ones(n, target.dim)
         for weight in dropped(target.network.layout, self.on_inputs):
             kept = self._kept(n, weight.shape[1], source, like=factors)

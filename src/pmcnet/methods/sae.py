@@ -118,7 +118,7 @@ class SAE(Trained):
         comm: Communicator = SERIAL,
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
-        """Train all chains; validation rows only tell the history."""
+        """Train all chains; validation rows are only for the history."""
         if self.noisy_targets and not isinstance(target.likelihood, Gaussian):
             raise InputError("noisy_targets needs a Gaussian likelihood with a given noise.")
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
@@ -202,7 +202,7 @@ class SAE(Trained):
         batch: Batch,
         noise: Tensor | None,
     ) -> Tensor:
-        """Of the anchored loss of a batch: log p(theta - a) is the prior's density around the anchor."""
+        """Of the anchored loss of a batch: log p(theta - a) is the prior around the anchor."""
         share = batch.n_rows / len(target.x)
         prior = target.prior_and_score(prior_centre(target) + theta - anchor).score
         score = target.batch_likelihood_and_score(theta, batch).score
@@ -213,7 +213,7 @@ class SAE(Trained):
     def _noise_score(
         self, target: BayesianTarget, theta: Tensor, batch: Batch, noise: Tensor
     ) -> Tensor:
-        """What noise in the targets adds to a Gaussian score: sum_n noise_n d output_n / d theta / sigma^2."""
+        """What target noise adds to the score: sum_n noise_n d output_n / d theta / sigma^2."""
         likelihood = target.likelihood
         assert isinstance(likelihood, Gaussian)
         with torch.enable_grad():
@@ -251,7 +251,7 @@ class SAE(Trained):
 
 
 def prior_scale(target: BayesianTarget) -> Tensor:
-    """The prior's standard deviation of every coordinate (D,), from its curvature: exact for Gaussian priors."""
+    """The prior's standard deviation (D,), from its curvature: exact for Gaussian priors."""
     centre = prior_centre(target)
     step = 1.0
     score = target.prior_and_score((centre + step)[None]).score[0]

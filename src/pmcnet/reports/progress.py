@@ -27,7 +27,7 @@ from pmcnet.methods.training.state import EpochInfo
 
 SECONDS_BETWEEN_LINES = 5.0
 """Where there is no terminal, lines of progress are at least this far apart."""
-_STAGES = {"fit": "", "start": "starting networks, ", "walk": "burn-in on mini-batches, "}
+_STAGES = {"fit": "", "start": "starting networks, ", "burn-in": "burn-in on mini-batches, "}
 
 
 class _Display:

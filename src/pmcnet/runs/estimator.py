@@ -1,4 +1,4 @@
-"""The estimator of a run's settings; settings that cannot work are refused before anything is written."""
+"""The estimator of a run's settings, which are checked before anything is written."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ NAME = ".lock"
 
 @contextmanager
 def locked(folder: Path, name: str = NAME) -> Iterator[None]:
-    """Hold the folder's lock, which the system takes back when the process dies; without `fcntl` there is none.
+    """Hold the folder's lock, which ends with the process; without `fcntl` there is none.
 
     Args:
         folder: which must exist.

@@ -19,18 +19,18 @@ Settings = dict[str, Any]
 
 
 def begun_before(out: Path | None) -> bool:
-    """Whether torchrun has restarted a run that had begun to write there, so that it is to go on."""
+    """Whether torchrun has restarted a run that had begun to write there."""
     return n_restarts() > 0 and out is not None and RunFolder(out).config.is_file()
 
 
 def share_settings(comm: ais.Communicator, text: str) -> None:
-    """Tell the others the settings, as config.toml has them; "" for those they were started with."""
+    """Send the others the settings as in config.toml; "" for those they were started with."""
     if isinstance(comm, Ranks):
         comm.share(text.encode())
 
 
 def share_rows(comm: ais.Communicator, prepared: Prepared, state: Path | None) -> None:
-    """Tell the others which rows these are, and the checkpoint to go on from."""
+    """Send the others which rows these are, and the checkpoint to go on from."""
     if isinstance(comm, Ranks):
         comm.share(prepared.fingerprint.encode())
         comm.share(state.read_bytes() if state else None)

@@ -34,7 +34,7 @@ SEED_STEP = 1
 
 
 class Tuned(NamedTuple):
-    """Settings with the best choice in their place, the trials as plain data, and the seconds that they took."""
+    """Settings with the best choice in them, that choice, the trials, and their seconds."""
 
     settings: RunSettings
     choice: Choice
@@ -43,12 +43,11 @@ class Tuned(NamedTuple):
 
 
 def validation_of(prepared: Prepared) -> Prepared:
-    """The training rows with validation rows held out of them, or an error that says why there can be none."""
+    """The training rows with validation rows held out of them; an error where none can be."""
     if len(prepared.y_train) < LEAST_VALIDATED:
         raise InputError(
             f"tuning needs at least {LEAST_VALIDATED} training rows; got {len(prepared.y_train)}. "
-            "Use --tune none, or "
-            "give more rows."
+            "Use --tune none, or give more rows."
         )
     try:
         found = with_validation(prepared, VALIDATION_SHARE, _seed(prepared.settings))
@@ -108,7 +107,7 @@ def validation_nll(model: Model, x: Any, y: NDArray[Any]) -> float:
 
 
 def tuning_record(model: Model, found: Tuned | None) -> Record:
-    """What was chosen, by what, among how many, and the seconds that it took, as `comparison.json` has it."""
+    """What was chosen, by what, among which trials, in how many seconds: `comparison.json`."""
     if found is not None:
         chosen, trials, seconds = found.choice, found.trials, found.seconds
     else:

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a run: the step under way is finished and its state saved; a second one stops at once."""
+"""Ctrl-C and SIGTERM in a run: it stops after the step, with its state saved, or at once."""
 
 import signal
 import threading
@@ -11,20 +11,20 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopping:
-    """Hears signals while a run is under way in the main thread; elsewhere, or where they are ignored, it hears none.
+    """Catches signals while a run is under way in the main thread, unless they are ignored.
 
     A signal that comes while there are steps sets `asked`, and `check` raises after the step. A
     second one, or one that comes where there are no steps, raises at once.
 
     Args:
-        tell: called when a signal comes that takes effect after the step.
+        report: called when a signal comes that takes effect after the step.
     """
 
-    def __init__(self, tell: Callable[[], None]) -> None:
+    def __init__(self, report: Callable[[], None]) -> None:
         self.number: int | None = None
         self.at_once = False
         self._stepping = False
-        self._tell = tell
+        self._report = report
         self._before: dict[int, Any] = {}
 
     @property
@@ -71,7 +71,7 @@ class Stopping:
             with suppress(
                 RuntimeError
             ):  # the signal may come in the middle of a line that is being written
-                self._tell()
+                self._report()
             return
         self.at_once = not first
         raise KeyboardInterrupt

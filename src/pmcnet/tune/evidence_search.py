@@ -1,8 +1,8 @@
-"""The prior's scale by the evidence: no validation rows, and the slope of log Z rather than its noisy values.
+"""The prior's scale by the evidence: by the derivative of log Z rather than its noisy values.
 
 d log Z / d log sigma is the posterior mean of d log p(theta | sigma) / d log sigma. Its sampling
 error is far smaller than that of a difference of two log Z, so the search looks for the zero of the
-slope and uses log Z itself only to choose between trials that it can tell apart.
+derivative (`slope`) and uses log Z itself only to choose between trials that differ significantly.
 """
 
 import math
@@ -19,11 +19,11 @@ from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 
 GROWTH = 2.0
-"""Factor by which the scale goes uphill until the slope changes its sign."""
+"""Factor by which the scale goes uphill until the derivative changes its sign."""
 
 
 class Trial(NamedTuple):
-    """One prior scale: log Z and its slope by log sigma, each with a standard error."""
+    """One prior scale: log Z and its derivative by log sigma, each with a standard error."""
 
     sigma: float
     log_evidence: float
@@ -34,7 +34,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class EvidenceSearch:
-    """The chosen target with its posterior, all trials in order, and whether a maximum was bracketed or reached."""
+    """The chosen target with its posterior, all trials, and whether a maximum was reached."""
 
     target: BayesianTarget
     result: AnnealedResult
@@ -69,7 +69,7 @@ def evidence_prior(
         high: largest scale tried.
         tolerance: a step in log sigma below this ends the search.
         n_trials: most trials.
-        progress: told of each trial.
+        progress: called with each trial.
         comm: shares each trial between processes.
     """
     if not 0 < low <= target.prior.sigma <= high:
@@ -114,7 +114,7 @@ def _trial(target: BayesianTarget, result: AnnealedResult) -> Trial:
 
 
 def _next(trials: list[Trial]) -> float:
-    """Where the slope should vanish: between a rise and a fall by interpolation, else a large step uphill."""
+    """Where the derivative should vanish: interpolated, or a large step uphill."""
     last = trials[-1]
     rising = [t for t in trials if t.slope > 0]
     falling = [t for t in trials if t.slope <= 0]
@@ -126,12 +126,12 @@ def _next(trials: list[Trial]) -> float:
 
 
 def _choose(trials: list[Trial]) -> int:
-    """The flattest slope among the trials whose evidence is, within two standard errors, the largest."""
+    """The smallest derivative among the trials with the largest evidence, within 2 errors."""
     top = max(trials, key=lambda t: t.log_evidence)
 
-    def rivals(t: Trial) -> bool:
+    def competes(t: Trial) -> bool:
         noise = math.hypot(t.log_evidence_error, top.log_evidence_error)
         return top.log_evidence - t.log_evidence <= 2 * noise
 
-    candidates = [i for i, t in enumerate(trials) if rivals(t)]
+    candidates = [i for i, t in enumerate(trials) if competes(t)]
     return min(candidates, key=lambda i: abs(trials[i].slope))

@@ -14,7 +14,7 @@ _MOST_HALVINGS = 3
 
 @dataclass(frozen=True)
 class Search:
-    """What a search found: the best value tried, its loss, everything tried, and whether a minimum was bracketed.
+    """The best value tried, its loss, all trials, and whether a minimum was bracketed.
 
     Without a bracket the best of the trials lies at an end of the range, and a wider range may do
     better.

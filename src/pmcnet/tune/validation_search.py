@@ -35,7 +35,7 @@ def validation_prior(
         low: smallest scale tried.
         high: largest scale tried.
         n_trials: about how many fits.
-        progress: told the scale and the loss, -mean log p(y | x), of each trial.
+        progress: called with the scale and the loss, -mean log p(y | x), of each trial.
         comm: processes that search together, if `fit` is shared between them.
     """
 

@@ -1,4 +1,4 @@
-"""Laplace's approximation where it is exact or its answer is known; laplace-torch comes with the `laplace` extra."""
+"""Laplace's approximation where it is exact or its answer is known."""
 
 import pytest
 import torch

@@ -114,7 +114,10 @@ def test_one_chain_gives_as_many_draws_as_asked_for():
     told = []
     method = NUTSMethod(n_chains=1, n_warmup=20, n_draws=7)
     fitted = method.fit(
-        a_target("gaussian"), seed=0, validation=rows(), progress=lambda *at: told.append(at)
+        a_target("gaussian"),
+        seed=0,
+        validation=rows(),
+        observers=[lambda _, info: told.append(info[:2])],
     )
     assert fitted.posterior.theta.shape == (7, a_target("gaussian").dim)
     assert told == [(1, 2), (2, 2)]

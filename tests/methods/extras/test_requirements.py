@@ -1,15 +1,20 @@
-"""Methods of other libraries: there where these are installed, and refused with a remedy elsewhere."""
+"""Methods of other libraries: refused with a remedy where these are not installed."""
 
 import pytest
 
 from pmcnet import PMCNetClassifier
 from pmcnet.errors import InputError
 from pmcnet.methods.extras import requirements
-from pmcnet.methods.registry import EXTRAS, NAMES, check_name, names_at_hand, options
+from pmcnet.methods.registry import METHODS, check_name, names_at_hand, options
+
+EXTRAS = [name for name, settings in METHODS.items() if settings.library]
 
 
 def test_every_extra_names_its_library():
-    assert set(EXTRAS) == set(requirements.LIBRARIES)
+    assert EXTRAS == ["laplace", "nuts"]
+    for name in EXTRAS:
+        title, module, extra = METHODS[name].library
+        assert (extra, bool(title), bool(module)) == (name, True, True)
 
 
 @pytest.mark.parametrize("name", EXTRAS)
@@ -25,7 +30,7 @@ def test_methods_at_hand_are_those_whose_library_is_there(monkeypatch):
     monkeypatch.setattr(
         requirements, "find_spec", lambda module: True if module == "numpyro" else None
     )
-    assert names_at_hand() == [*NAMES, "nuts"]
+    assert names_at_hand() == [name for name in METHODS if name != "laplace"]
 
 
 @pytest.mark.parametrize("name", EXTRAS)

@@ -27,7 +27,7 @@ def tell(metric, told):
 
 @pytest.fixture
 def learned():
-    """A metric of two tensors of the same shape, one of another, and vectors; its prior, and what it was told twice."""
+    """A metric of tensors of two shapes and vectors; its prior, and what it learned from."""
     source = torch.Generator().manual_seed(0)
     layout = Layout.of(SHAPES)
     precision = torch.rand(layout.dim, generator=source, dtype=torch.float64) + 0.5
@@ -41,7 +41,7 @@ def learned():
 
 def pushed(metric, gradient, noise):
     velocity = torch.zeros_like(gradient)
-    metric.push(velocity, gradient, noise, step=STEP, spread=SPREAD, count=COUNT)
+    metric.accelerate(velocity, gradient, noise, step=STEP, spread=SPREAD, count=COUNT)
     return velocity
 
 
@@ -81,7 +81,7 @@ def expected_block(told, precision, shape):
 
 
 def test_steps_are_those_of_the_matrices(learned):
-    """Directions of weights are Kronecker products, of vectors each number; noise has the metric as its covariance."""
+    """Directions are Kronecker products; noise has the metric as its covariance."""
     metric, layout, precision, told = learned
     by_gradient, by_noise = dense(metric, layout.dim)
     for chain in range(N_CHAINS):
@@ -98,7 +98,7 @@ def test_steps_are_those_of_the_matrices(learned):
 
 
 def test_the_metric_of_gradients_that_are_products_is_exact():
-    """Of gradients u_o v_i with independent u and v the second moment is the product that is assumed."""
+    """Gradients u_o v_i with independent u and v have the assumed second moment."""
     layout = Layout.of([("weight", (2, 3))])
     u = torch.tensor([[1.0, 1.0], [1.0, -1.0], [2.0, 0.5], [-2.0, 0.5]]).double()
     v = torch.tensor([[1.0, 0.0, 2.0], [0.5, 1.0, 0.0]]).double()
@@ -119,7 +119,7 @@ def test_what_is_learned_is_used_from_the_next_turn_on(learned):
     metric.learn(100 * told[0], 0)
     weights = slice(layout[0].start, layout[0].stop)
     assert torch.equal(pushed(metric, gradient, 0 * gradient)[:, weights], before[:, weights])
-    metric.again()
+    metric.restore()
     assert torch.equal(pushed(metric, gradient, 0 * gradient)[:, weights], before[:, weights])
     metric.renew()
     assert (

@@ -10,9 +10,9 @@ from pmcnet.bnn.networks.base import Layout
 from pmcnet.errors import DivergedError
 from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
-from pmcnet.methods.sgmcmc.resets import Returning
+from pmcnet.methods.sgmcmc.resets import Resets
 from pmcnet.methods.sgmcmc.sghmc import REASON, SGHMC
-from pmcnet.methods.training.state import TrainingState
+from pmcnet.methods.training.state import EpochInfo, TrainingState
 
 N, D, P = 40, 4, 3
 WALK = SGHMC(n_cycles=1, exploration=0.0, last_step=1.0, step=1e-2, batch_size=20, n_epochs=30)
@@ -24,24 +24,24 @@ def chains():
     """Where they are, their velocities, a metric that knows something, and who sends them back."""
     theta, metric = torch.arange(12.0).reshape(P, D), Diagonal(torch.ones(D), 1.0)
     metric.learn(torch.full((P, D), 3.0), 0)
-    return theta, torch.ones(P, D), metric, Returning(theta, torch.zeros(P), metric)
+    return theta, torch.ones(P, D), metric, Resets(theta, torch.zeros(P), metric)
 
 
 def epoch(chains, level, *, to=None, searching=False):
-    """An epoch that takes all chains to this place, and over which they have these log-likelihoods."""
-    theta, velocity, metric, returning = chains
-    returning.begin(theta)
+    """An epoch that takes all chains to this place, with these log-likelihoods."""
+    theta, velocity, metric, resets = chains
+    resets.begin(theta)
     metric.learn(torch.full((P, D), 1e9), 5)
     if to is not None:
         theta.fill_(to)
-    return returning.judge(torch.tensor(level), theta, velocity, searching=searching).tolist()
+    return resets.judge(torch.tensor(level), theta, velocity, searching=searching).tolist()
 
 
 def test_a_chain_may_fall_as_far_as_heat_can_carry_it(chains):
     assert epoch(chains, [1.0 - FAR, 7.0, -3.0], to=1.0) == [False] * P
     assert (chains[0] == 1).all()
     assert (chains[1] == 1).all()
-    assert chains[3].n_returns.tolist() == [0] * P
+    assert chains[3].n_resets.tolist() == [0] * P
 
 
 @pytest.mark.parametrize("level", [-1 - FAR, float("nan"), float("-inf")])
@@ -50,10 +50,10 @@ def test_a_thrown_chain_goes_back_to_the_last_place_known_to_be_good(chains, lev
     epoch(chains, [0.0] * P, to=1.0)  # what began at the first place is good
     epoch(chains, [0.0] * P, to=2.0)
     assert epoch(chains, [0.0, level, 0.0], to=3.0) == [False, True, False]
-    theta, velocity, _, returning = chains
+    theta, velocity, _, resets = chains
     assert theta[:, 0].tolist() == [3, 1, 3]
     assert velocity[:, 0].tolist() == [1, 0, 1]
-    assert returning.n_returns.tolist() == [0, 1, 0]
+    assert resets.n_resets.tolist() == [0, 1, 0]
 
 
 def test_a_level_that_chains_may_not_fall_below_is_that_of_the_last_good_epoch(chains):
@@ -76,19 +76,19 @@ def test_the_metric_goes_back_with_a_thrown_chain(chains):
 
 
 def test_steps_of_a_thrown_chain_are_half_as_long_and_grow_back(chains):
-    *_, returning = chains
+    *_, resets = chains
     one = torch.ones(P, D)
-    assert returning.shortened(one, one) == (one, one)
+    assert resets.shortened(one, one) == (one, one)
     epoch(chains, [0.0, -1 - FAR, 0.0])
     for n in range(11):
-        returning.begin(chains[0])
-        gradient, noise = returning.shortened(one, one)
+        resets.begin(chains[0])
+        gradient, noise = resets.shortened(one, one)
         expected = torch.tensor([1.0, min(1.0, 0.5 * 2 ** (n / 10)), 1.0])
         torch.testing.assert_close(gradient[:, 0], expected)
         torch.testing.assert_close(noise[:, 0], expected.sqrt())
         epoch(chains, [0.0] * P)
-    returning.begin(chains[0])
-    assert returning.shortened(one, one) == (one, one)
+    resets.begin(chains[0])
+    assert resets.shortened(one, one) == (one, one)
 
 
 def test_the_metric_of_directions_goes_back_for_thrown_chains_alone():
@@ -101,7 +101,7 @@ def test_the_metric_of_directions_goes_back_for_thrown_chains_alone():
     metric.learn(torch.full((P, 6), 5.0), 4)
     metric.renew()
     now = {name: part.clone() for name, part in metric.parts.items()}
-    metric.go_back(before, torch.tensor([True, False, False]))
+    metric.reset(before, torch.tensor([True, False, False]))
     for name in ("learned", "used", "known", "seen"):
         torch.testing.assert_close(metric.parts[name][0], before[name][0])
         torch.testing.assert_close(metric.parts[name][1:], now[name][1:])
@@ -146,10 +146,10 @@ def linear():
 def test_a_walk_without_thrown_chains_is_the_same_to_the_bit(metric, monkeypatch):
     target, true = linear()
     walk = replace(WALK, metric=metric, step=1e-4)
-    watched = walk.walk(target, true.repeat(P, 1), seed=0)
-    assert watched.n_returns.tolist() == [0] * P
-    monkeypatch.setattr(Returning, "judge", lambda self, *_, **__: torch.zeros(P, dtype=torch.bool))
-    alone = walk.walk(target, true.repeat(P, 1), seed=0)
+    watched = walk.run(target, true.repeat(P, 1), seed=0)
+    assert watched.n_resets.tolist() == [0] * P
+    monkeypatch.setattr(Resets, "judge", lambda self, *_, **__: torch.zeros(P, dtype=torch.bool))
+    alone = walk.run(target, true.repeat(P, 1), seed=0)
     assert torch.equal(watched.theta, alone.theta)
     assert torch.equal(watched.draws, alone.draws)
     assert torch.equal(watched.sigma, alone.sigma)
@@ -157,15 +157,15 @@ def test_a_walk_without_thrown_chains_is_the_same_to_the_bit(metric, monkeypatch
 
 @pytest.mark.parametrize("thrown_at", [3, 11, 30])
 def test_a_walk_with_a_thrown_chain_is_as_good_as_one_without(thrown_at):
-    """The chain is thrown between two epochs, where a walk does not see it until the next is over."""
+    """The chain diverges between two epochs, which is seen when the next is over."""
     target, true = linear()
 
-    def throw(state: TrainingState) -> None:
+    def throw(state: TrainingState, info: EpochInfo) -> None:
         if state.epoch == thrown_at:
             state.tensors["theta"][1] = 1e6
 
-    walk = WALK.walk(target, true.repeat(P, 1), seed=0, observers=[throw])
-    assert walk.n_returns.tolist() == [0, 1, 0]
+    walk = WALK.run(target, true.repeat(P, 1), seed=0, observers=[throw])
+    assert walk.n_resets.tolist() == [0, 1, 0]
     assert (walk.theta - true).abs().max() < 1
     assert (walk.draws - true).abs().max() < 1
 
@@ -174,18 +174,18 @@ def test_a_walk_goes_on_to_the_bit_from_between_a_throw_and_its_return():
     target, true = linear()
     kept = {}
 
-    def throw(state: TrainingState) -> None:
+    def throw(state: TrainingState, info: EpochInfo) -> None:
         if state.epoch == 7:
             state.tensors["theta"][1] = 1e6
         kept[state.epoch] = state._replace(tensors={n: t.clone() for n, t in state.tensors.items()})
 
-    whole = WALK.walk(target, true.repeat(P, 1), seed=0, observers=[throw])
+    whole = WALK.run(target, true.repeat(P, 1), seed=0, observers=[throw])
     for epoch_done in (6, 7, 8):
         state = kept[epoch_done]
-        again = WALK.walk(target, true.repeat(P, 1), seed=0, state=state, observers=[throw])
+        again = WALK.run(target, true.repeat(P, 1), seed=0, state=state, observers=[throw])
         assert torch.equal(again.theta, whole.theta)
         assert torch.equal(again.draws, whole.draws)
-        assert torch.equal(again.n_returns, whole.n_returns)
+        assert torch.equal(again.n_resets, whole.n_resets)
 
 
 def test_a_fit_says_that_its_steps_were_too_long():
@@ -194,4 +194,4 @@ def test_a_fit_says_that_its_steps_were_too_long():
     assert calm.fit(target, seed=0).posterior.verdict.reason == REASON
     reason = replace(calm, step=10.0).fit(target, seed=0).posterior.verdict.reason
     assert reason.startswith(REASON)
-    assert "the chain went back: use a smaller step" in reason
+    assert "Chains diverged and were reset" in reason

@@ -78,7 +78,10 @@ def test_best_validation_epoch_is_kept():
 def test_progress_is_told_each_epoch():
     seen = []
     Adam(n_epochs=3).minimise(
-        linear(), torch.zeros(1, 4).double(), seed=0, progress=lambda i, n: seen.append((i, n))
+        linear(),
+        torch.zeros(1, 4).double(),
+        seed=0,
+        observers=[lambda _, info: seen.append(info[:2])],
     )
     assert seen == [(1, 3), (2, 3), (3, 3)]
 
@@ -166,7 +169,7 @@ def test_cosine_schedule_rises_falls_and_ends_near_zero():
 
 
 def test_weight_decay_draws_unused_weights_to_zero():
-    """A network whose rows do not count is moved by the decay alone: theta (1 - rate decay)^steps."""
+    """A network whose rows do not count only decays: theta (1 - rate decay)^steps."""
     x = torch.ones(20, 2)
     target = BayesianTarget(MLP((2, 1)), Bernoulli(), x, torch.zeros(20), weight=torch.zeros(20))
     start = torch.ones(1, target.dim)

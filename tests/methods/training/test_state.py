@@ -1,4 +1,4 @@
-"""Trainings that were stopped after an epoch and gone on with end where uninterrupted ones do, bit for bit."""
+"""Trainings that go on after an interruption end where others do, bit for bit."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,8 @@ from pmcnet.methods.bbp import BBP
 from pmcnet.methods.checkpoint import load_checkpoint, problem_of, save_checkpoint
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.point_estimates import AdamMethod
-from pmcnet.methods.registry import TRAINED, options
+from pmcnet.methods.registry import METHODS as REGISTERED
+from pmcnet.methods.registry import options
 from pmcnet.methods.sae import SAE
 from pmcnet.methods.sgmcmc.sgld import SGLD
 from pmcnet.methods.training.state import TrainingState, load_training, save_training
@@ -24,7 +25,8 @@ N_EPOCHS = 6
 METHODS = {
     **{
         name: options(name, {"n_epochs": N_EPOCHS, "batch_size": 7}, 20).method(name)
-        for name in TRAINED
+        for name, settings in REGISTERED.items()
+        if settings.grid and settings.library is None
     },
     "ensemble": AdamMethod(objective="map", n_members=3, n_epochs=N_EPOCHS, batch_size=7),
     "cosine": AdamMethod(n_epochs=N_EPOCHS, batch_size=7, schedule="cosine", weight_decay=0.1),
@@ -59,14 +61,15 @@ def saved(method, target, validation, folder, seed=3):
     """The fit, and a file of the state after each epoch."""
     files = []
 
-    def keep(state):
+    def keep(state, info):
+        assert info[:3] == (state.epoch, N_EPOCHS, "fit")
         files.append(save_training(state, folder / f"{state.epoch}.safetensors"))
 
     return method.fit(target, seed=seed, validation=validation, observers=[keep]), files
 
 
 def timeless(history):
-    return [record[:2] for record in history]
+    return [info[:4] for info in history]
 
 
 @pytest.mark.parametrize("validated", [True, False])
@@ -80,8 +83,13 @@ def test_training_goes_on_after_any_epoch_bit_for_bit(name, validated, tmp_path)
     assert len(files) == N_EPOCHS
     for file in files:
         seen = []
-        given = {"state": load_training(file), "observers": [seen.append]}
-        fitted = method.fit(target, seed=3, validation=validation, **given)
+        fitted = method.fit(
+            target,
+            seed=3,
+            validation=validation,
+            state=load_training(file),
+            observers=[lambda *given, seen=seen: seen.append(given[0])],
+        )
         assert torch.equal(fitted.posterior.theta, whole.posterior.theta)
         assert timeless(fitted.history) == timeless(whole.history)
         assert [state.epoch for state in seen] == list(range(int(file.stem) + 1, N_EPOCHS + 1))
@@ -99,7 +107,9 @@ def test_state_after_going_on_is_that_of_the_whole_training(name, tmp_path):
         validation=rows,
         state=known[1],
         observers=[
-            lambda s: again.append(s._replace(tensors={k: v.clone() for k, v in s.tensors.items()}))
+            lambda s, info: again.append(
+                s._replace(tensors={k: v.clone() for k, v in s.tensors.items()})
+            )
         ],
     )
     for one, other in zip(again, known[2:], strict=True):
@@ -137,7 +147,7 @@ def test_start_of_a_sampler_goes_on_bit_for_bit(start, tmp_path):
         4,
         seed=1,
         validation=validation,
-        observers=[lambda s: files.append(save_training(s, tmp_path / str(s.epoch)))],
+        observers=[lambda s, info: files.append(save_training(s, tmp_path / str(s.epoch)))],
     )
     for file in files:
         state = load_training(file)

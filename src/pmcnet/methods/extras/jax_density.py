@@ -56,7 +56,7 @@ def log_density(target: BayesianTarget) -> Callable[[Array], Array]:
 
 
 def outputs(theta: Array, x: Array, network: MLP) -> Array:
-    """Outputs (N, C) of the network whose flat vector is theta, in the order of `network.layout`."""
+    """Outputs (N, C) of the network with parameters theta, in the order of `network.layout`."""
     import jax
     import jax.numpy as jnp
 
@@ -77,7 +77,7 @@ def outputs(theta: Array, x: Array, network: MLP) -> Array:
 
 
 def _log_prob(target: BayesianTarget) -> Callable[[Array, Array, Array], Array]:
-    """Log p of each row (N,), from outputs (N, C), data (N,) and the likelihood's own parameters."""
+    """Log p of each row (N,), from outputs (N, C), data (N,) and the likelihood's parameters."""
     import jax
     import jax.numpy as jnp
 

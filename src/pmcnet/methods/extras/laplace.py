@@ -1,4 +1,4 @@
-"""Laplace's approximation (MacKay, 1992; Daxberger et al., 2021) by laplace-torch: a Gaussian at a mode of log pi.
+"""Laplace's approximation (MacKay, 1992; Daxberger et al., 2021): a Gaussian at a mode of log pi.
 
 theta ~ N(mode, P^-1), P = sum_n J_n^T L_n J_n + prior precision, the Gauss-Newton curvature, either
 of the last layer with the others fixed at the mode, or of all. A network is linear in its last
@@ -97,7 +97,7 @@ class LaplaceMethod(Trained):
         comm: Communicator = SERIAL,
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
-        """Find the mode, draw; validation rows only tell the history."""
+        """Find the mode, draw; validation rows are only for the history."""
         self.library.require()
         refuse_state("laplace", state)
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
@@ -128,7 +128,7 @@ class LaplaceMethod(Trained):
         )
 
     def _mode(self, target: BayesianTarget, start: Tensor, watch: Watch) -> Tensor:
-        """A maximum of log pi over the network's parameters, the likelihood's own as they are: (1, D)."""
+        """A maximum of log pi over the network's parameters, not the likelihood's: (1, D)."""
         theta = start.clone().requires_grad_()
         optimiser = torch.optim.LBFGS(
             [theta],
@@ -155,7 +155,7 @@ class LaplaceMethod(Trained):
         return theta.detach()
 
     def _in_turn(self, target: BayesianTarget, start: Tensor, watch: Watch) -> Tensor:
-        """Network and learned noise in turn, from noise as large as y's spread, until the noise stays: (1, D)."""
+        """Network and learned noise in turn, from y's spread, until the noise stays: (1, D)."""
         theta, everything = start.clone(), list(target.network.layout)
         theta[:, -1] = target.y.std().clamp(min=1e-3).log()
         for _ in range(self.n_turns):
@@ -169,7 +169,7 @@ class LaplaceMethod(Trained):
     def _log_noise(
         self, target: BayesianTarget, theta: Tensor, everything: list[Parameter]
     ) -> float:
-        """Log sigma at the maximum of evidence and prior, the network and its curvature as they are."""
+        """Log sigma at the maximum of evidence and prior, for this network and its curvature."""
         gaussian, now = self._gaussian(target, theta, everything), float(theta[0, -1])
 
         def loss(log_sigma: float) -> float:

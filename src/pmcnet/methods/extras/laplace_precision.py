@@ -20,7 +20,7 @@ def gaussian_at(
     structure: str,
     sigma: float | None,
 ) -> Any:
-    """The library's approximation at a network, fitted: it has `sample` and `log_marginal_likelihood`.
+    """The library's approximation at a network, with `sample` and `log_marginal_likelihood`.
 
     Args:
         target: in double precision, with a Gaussian prior.
@@ -55,7 +55,7 @@ def gaussian_at(
 
 
 class _TwoLogits(nn.Module):
-    """A network of one logit z as one of two, (0, z), which is how the library knows two classes."""
+    """A network of one logit z as one of two, (0, z), as the library has two classes."""
 
     def __init__(self, inner: nn.Module) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""NUTS (Hoffman and Gelman, 2014) by NumPyro: Hamiltonian chains on the whole rows, in double precision.
+"""NUTS (Hoffman and Gelman, 2014) by NumPyro: Hamiltonian chains on all rows in double precision.
 
 The chains run side by side as one batch. Each starts in the prior, tunes its step and its diagonal
 mass matrix while it warms up, and keeps every draw after that. All work is on the CPU.
@@ -87,7 +87,7 @@ class NUTSMethod(Trained):
         comm: Communicator = SERIAL,
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
-        """Run the chains; validation rows only tell the history."""
+        """Run the chains; validation rows are only for the history."""
         self.library.require()
         refuse_state("nuts", state)
         n_parts = -(-(self.n_warmup + self.n_draws) // _PER_PART)
@@ -112,7 +112,7 @@ class NUTSMethod(Trained):
     def _parts(
         self, target: BayesianTarget, seed: int, n_parts: int
     ) -> Iterator[tuple[Array, Array]]:
-        """Draws (C, K_i, D) and which of them diverged (C, K_i), from the first of the warm-up on, part by part.
+        """Draws (C, K_i, D), the warm-up included, and which diverged (C, K_i), part by part.
 
         Parts have one length, since each other length would be compiled anew.
         """
@@ -143,16 +143,16 @@ class NUTSMethod(Trained):
             yield np.array(drawn).swapaxes(0, 1), np.array(diverged).T
 
     def _reason(self, target: BayesianTarget, theta: Tensor, n_diverging: int) -> str:
-        """How far the chains agree on predictions of a few rows; agreement proves nothing, so there is no more."""
+        """How far the chains agree on predictions of a few rows, which is no proof."""
         from numpyro.diagnostics import split_gelman_rubin
 
-        told = "they are too short to be held against each other"
+        agreement = "they are too short to be held against each other"
         if self.n_draws >= _LEAST_JUDGED:
             monitored = target.monitor(theta.flatten(0, 1)).double().cpu().numpy()  # (C * K, S)
             ratio = split_gelman_rubin(monitored.reshape(self.n_chains, self.n_draws, -1))
-            told = f"the largest split R-hat of their predictions is {ratio.max():.3f}"
+            agreement = f"the largest split R-hat of their predictions is {ratio.max():.3f}"
         return (
-            f"{self.n_chains} chains of NUTS: {told}, and {n_diverging} of "
+            f"{self.n_chains} chains of NUTS: {agreement}, and {n_diverging} of "
             f"{self.n_chains * self.n_draws} draws "
             "diverged. Chains can agree and all miss a mode, and they give no evidence."
         )

@@ -1,9 +1,10 @@
-"""Metrics of stochastic gradient steps, C in v <- v + h C g + sqrt(h s C) z, learned from gradients of mini-batches.
+"""Metrics of stochastic gradient steps, learned from gradients of mini-batches.
 
-C is the inverse of the prior's precision and of a share k of the Fisher information that batches
-show: F = (N / n) E[g g'], the mean over recent batches. Noise of independent batches would heat a
-direction of information f by h N / (2 a n) * f C, with friction a, and so, in units of the prior's
-variance, by at most h N / (2 a n k); where rows count w times, by w times as much.
+C in v <- v + h C g + sqrt(h s C) z is the inverse of the prior's precision and of a share k of the
+Fisher information that batches show: F = (N / n) E[g g'], the mean over recent batches. Noise of
+independent batches would raise the temperature of a direction of information f by h N / (2 a n) *
+f C, with friction a, and so, in units of the prior's variance, by at most h N / (2 a n k); where
+rows count w times, by w times as much.
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from pmcnet.bnn import BayesianTarget
+
 _FORGET = 0.99
+_BATCHES_BETWEEN_RENEWALS = 100  # at most
 
 
 class Metric(Protocol):
@@ -46,15 +50,15 @@ class Metric(Protocol):
         """From here on, what has been learned."""
         ...
 
-    def again(self) -> None:
+    def restore(self) -> None:
         """What was used last, from the parts."""
         ...
 
-    def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
+    def reset(self, before: Mapping[str, Tensor], diverged: Tensor) -> None:
         """Know of these chains (P,) what the parts were before."""
         ...
 
-    def push(
+    def accelerate(
         self,
         velocity: Tensor,
         gradient: Tensor,
@@ -64,7 +68,7 @@ class Metric(Protocol):
         spread: float,
         count: float,
     ) -> None:
-        """Add h C g + sqrt(h s C) z to velocities (P, D), where F is the mean square of gradients `count` times."""
+        """Add h C g + sqrt(h s C) z to velocities (P, D), with F `count` mean squares."""
         ...
 
     def curvature(self, count: float) -> Tensor:
@@ -73,7 +77,7 @@ class Metric(Protocol):
 
 
 class Diagonal:
-    """1 / C = prior + k F, all chains alike.
+    """1 / C = prior + k F, all chains group.
 
     Args:
         precision: of the prior (D,).
@@ -86,7 +90,7 @@ class Diagonal:
 
     @property
     def n_lessons(self) -> int:
-        """None: the first batch tells of every number."""
+        """None: the first batch informs every parameter."""
         return 0
 
     @property
@@ -106,13 +110,13 @@ class Diagonal:
     def renew(self) -> None:
         """Nothing to do: what has been learned is used at once."""
 
-    again = renew
+    restore = renew
 
-    def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
+    def reset(self, before: Mapping[str, Tensor], diverged: Tensor) -> None:
         """Know what was known before, of all chains, which share it."""
         self._square.copy_(before["square"])
 
-    def push(
+    def accelerate(
         self,
         velocity: Tensor,
         gradient: Tensor,
@@ -138,3 +142,16 @@ class Diagonal:
 def newest(n_before: int, every: int = 1) -> float:
     """Weight of the newest batch in a mean that forgets, where one of so many is taken."""
     return every * max(1 - _FORGET, 1 / (n_before + 1))
+
+
+def is_renewed(n_done: int) -> bool:
+    """Whether a metric is renewed at this step: after 0, 1, 2, 4... and then every so many."""
+    return n_done & (n_done - 1) == 0 or n_done % _BATCHES_BETWEEN_RENEWALS == 0
+
+
+def squares_per_row(target: BayesianTarget) -> float:
+    """sum w / sum w^2, by which squared gradients of rows that count w times are too large."""
+    if target.weight is None or not bool(target.weight.any()):
+        return 1.0
+    weight = target.weight.double()
+    return float(weight.sum() / weight.square().sum())

@@ -1,4 +1,4 @@
-"""The metric of directions that many weights share; see `metric`.
+"""The metric of directions that many weights share; see `diagonal_metric`.
 
 A layer's weights are a tensor (o, i, k) of outputs, inputs, and what one input has, such as the
 pixels of a filter. With g a batch's gradient of them, A = E[g g'] over outputs, B over inputs and C
@@ -7,7 +7,7 @@ over the rest have the same trace t, and
     E[vec(g) vec(g)'] ~ A x B x C / t^2   (Gupta, Koren and Singer, 2018; Martens and Grosse, 2015)
 
 so that its eigenvectors are products of theirs. The eigenvalues are not: the product is a rough
-approximation, and how much batches tell of each of these directions is measured, as the mean square
+approximation, and how much batches inform each of these directions is measured, as the mean square
 of gradients along it (George et al., 2018). Each chain has its own: hidden units of different
 networks have nothing to do with each other.
 """
@@ -25,13 +25,13 @@ from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, newest
 
 _ALL_AT_FIRST, _EVERY = 64, 2  # batches that directions are learned from
 _LESSONS = 128
-_MOST_KNOWN = (
-    100.0  # batches that what was known of directions counts for, beside those since the last turn
-)
+_MOST_KNOWN = 100.0  # batches that earlier squares count for, beside those since the last renewal
 
 
 class Kronecker:
-    """1 / C = 1 + k F in units of the prior's standard deviations, F by layers and chains; vectors have its diagonal.
+    """1 / C = 1 + k F in units of the prior's standard deviations, F by layers and chains.
+
+    Vectors have the diagonal of F.
 
     Args:
         layout: of the network.
@@ -49,23 +49,23 @@ class Kronecker:
             precision,
         )
         self._deviation = precision.rsqrt()
-        self._alike = [_Alike.of_shape(group, precision.device) for group in _by_shape(layout)]
+        self._groups = [_SameShape.of_shape(group, precision.device) for group in _by_shape(layout)]
         self._learned = precision.new_zeros(
-            n_chains, sum(alike.n_numbers for alike in self._alike)
+            n_chains, sum(group.n_numbers for group in self._groups)
         )  # A, B and C
         self._used = torch.zeros_like(self._learned)
         # squares along all directions, and last how many batches they are of: their mean in use,
         # the sum since then
         self._known = precision.new_zeros(
-            n_chains, sum(alike.n_weights for alike in self._alike) + 1
+            n_chains, sum(group.n_weights for group in self._groups) + 1
         )
         self._seen = torch.zeros_like(self._known)
         self._bases: list[_Basis] = []
-        self.again()
+        self.restore()
 
     @property
     def n_lessons(self) -> int:
-        """So many that directions are known, and how much batches tell of them.
+        """So many that directions are known, and their mean squares.
 
         In directions that are not known yet steps are as long as the prior allows.
         """
@@ -78,7 +78,7 @@ class Kronecker:
 
     @property
     def parts(self) -> dict[str, Tensor]:
-        """The mean square; the factors as they are learned and as they are used; squares along directions likewise."""
+        """The mean square; factors, and squares along directions, as learned and as used."""
         return self._rest.parts | self._own_parts
 
     @property
@@ -100,11 +100,11 @@ class Kronecker:
             score * self._deviation,
             newest(n_before, 1 if n_before < _ALL_AT_FIRST else _EVERY),
         )
-        parts = [alike.of(score) for alike in self._alike]
+        parts = [group.of(score) for group in self._groups]
         found = [
             axis
-            for alike, part in zip(self._alike, parts, strict=True)
-            for axis in alike.products(part)
+            for group, part in zip(self._groups, parts, strict=True)
+            for axis in group.products(part)
         ]
         self._learned.lerp_(torch.cat([axis.flatten(1) for axis in found], dim=1), share)
         along = [
@@ -117,7 +117,7 @@ class Kronecker:
         """From here on, what has been learned: other directions, and what is known of them."""
         before = self._bases
         self._used.copy_(self._learned)
-        self.again()
+        self.restore()
         n_known, n_seen = self._known[:, -1:].clamp_max(_MOST_KNOWN), self._seen[:, -1:]
         mean = (n_known * self._known + self._seen) / (n_known + n_seen).clamp_min(1)
         squares = [
@@ -129,31 +129,31 @@ class Kronecker:
         )
         self._seen.zero_()
 
-    def again(self) -> None:
+    def restore(self) -> None:
         """What was used last, from the parts."""
-        pieces = torch.split(self._used, [alike.n_numbers for alike in self._alike], dim=1)
+        pieces = torch.split(self._used, [group.n_numbers for group in self._groups], dim=1)
         self._bases = [
-            _Basis.of(*alike.axes(piece)) for alike, piece in zip(self._alike, pieces, strict=True)
+            _Basis.of(*group.axes(piece)) for group, piece in zip(self._groups, pieces, strict=True)
         ]
 
-    def go_back(self, before: Mapping[str, Tensor], thrown: Tensor) -> None:
+    def reset(self, before: Mapping[str, Tensor], diverged: Tensor) -> None:
         """Know of these chains (P,) what the parts were before."""
-        self._rest.go_back(before, thrown)
+        self._rest.reset(before, diverged)
         for name, part in self._own_parts.items():
-            part[thrown] = before[name][thrown]
-        self.again()
+            part[diverged] = before[name][diverged]
+        self.restore()
 
     def _along(self, squares: Tensor) -> list[Tensor]:
         """Of squares along all directions those of each shape (P, c, o, i k)."""
-        parts = torch.split(squares[:, :-1], [alike.n_weights for alike in self._alike], dim=1)
+        parts = torch.split(squares[:, :-1], [group.n_weights for group in self._groups], dim=1)
         return [
             part.reshape(len(part), n, n_out, -1)
             for part, (n, n_out, *_) in zip(
-                parts, (alike.shape for alike in self._alike), strict=True
+                parts, (group.shape for group in self._groups), strict=True
             )
         ]
 
-    def push(
+    def accelerate(
         self,
         velocity: Tensor,
         gradient: Tensor,
@@ -165,17 +165,17 @@ class Kronecker:
     ) -> None:
         """Add h C g + sqrt(h s C) z to velocities (P, D)."""
         added = torch.zeros_like(velocity)
-        self._rest.push(added, gradient, noise, step=step, spread=spread, count=count)
+        self._rest.accelerate(added, gradient, noise, step=step, spread=spread, count=count)
         gradient = gradient * self._deviation
-        for alike, basis, square in zip(
-            self._alike, self._bases, self._along(self._known), strict=True
+        for group, basis, square in zip(
+            self._groups, self._bases, self._along(self._known), strict=True
         ):
             scale = step / (1 + self._information * count * square)  # h C, (P, c, o, i k)
             turned = (
-                basis.turned(alike.of(gradient)) * scale
-                + alike.of(noise).flatten(3) * (spread * scale).sqrt()
+                basis.turned(group.of(gradient)) * scale
+                + group.of(noise).flatten(3) * (spread * scale).sqrt()
             )
-            added[:, alike.places] = basis.back(turned).flatten(1) * self._deviation[alike.places]
+            added[:, group.places] = basis.back(turned).flatten(1) * self._deviation[group.places]
         velocity += added
 
     def curvature(self, count: float) -> Tensor:
@@ -183,8 +183,8 @@ class Kronecker:
         return self._rest.curvature(count)
 
 
-class _Alike(NamedTuple):
-    """The c weight tensors of one shape (o, i, k), and where they lie in the flat vector (c o i k,)."""
+class _SameShape(NamedTuple):
+    """The c weight tensors of one shape (o, i, k), and their places in the vector (c o i k,)."""
 
     places: Tensor
     shape: tuple[int, int, int, int]
@@ -223,7 +223,7 @@ class _Alike(NamedTuple):
 
 
 class _Basis(NamedTuple):
-    """Directions of weights (P, c, o, i k): eigenvectors over outputs (P, c, o, o) and the rest (P, c, i k, i k)."""
+    """Directions of weights: eigenvectors over outputs (P, c, o, o), the rest (P, c, i k, i k)."""
 
     left: Tensor
     right: Tensor
@@ -251,7 +251,7 @@ class _Basis(NamedTuple):
 
 
 def _finite(axis: Tensor) -> Tensor:
-    """Matrices (P, c, size, size), zero where a chain has diverged: `eigh` refuses all of them for one."""
+    """Matrices (P, c, size, size), zero where a chain has diverged: `eigh` refuses all for one."""
     return torch.where(axis.isfinite().all((-2, -1), keepdim=True), axis, 0.0)
 
 

@@ -1,15 +1,15 @@
-"""Chains on mini-batches that are thrown out of their networks go back to where they were.
+"""Chains on mini-batches that diverge are reset to where they were.
 
-A step that is too long for the curvature of a moment can throw a chain, within a few more, to where
+A step that is too long for the curvature of a moment can take a chain, within a few more, to where
 log pi is lower by orders of magnitude. It does not come back from there, its gradients spoil a
-metric that chains share, and its draws spoil the average. Heat does not do this: at temperature 1
+metric that chains share, and its draws spoil the average. Noise does not do this: at temperature 1
 each of D directions holds half a nat on average, so a whole way from a mode to where the mass is
 lowers log pi by about D / 2. A chain whose log-likelihood over the batches of an epoch falls by
-more than 2 D + 50 nats below the last epoch's, or is not a number, has been thrown, in this epoch
-or at the end of the last one. It goes back to the beginning of the last epoch, the latest place
-that is known to be good, and stands still there; the metric goes back with it. From there on its
-step h is half of what it was, and grows back over ten epochs: any h that is short enough has the
-same posterior. Where a thousandth is not short enough, the fit has diverged.
+more than 2 D + 50 nats below the last epoch's, or is not a number, has diverged, in this epoch or
+at the end of the last one. It is reset to the beginning of the last epoch, the latest place that is
+known to be good, with velocity 0; the metric is reset with it. From there on its step h is half of
+what it was, and grows back over ten epochs: any h that is short enough has the same posterior.
+Where a thousandth is not short enough, the fit has diverged.
 """
 
 import torch
@@ -23,8 +23,8 @@ _LEAST_SHARE = 2.0**-10
 _GROWTH = 2**0.1  # of a step that was halved, in an epoch
 
 
-class Returning:
-    """Where P chains go back to, and how often they have.
+class Resets:
+    """Where P chains are reset to, and how often they were.
 
     Args:
         theta: where they start (P, D).
@@ -38,61 +38,55 @@ class Returning:
         self._good = _copied(theta, metric)
         self._begun = self._good
         self._most = _MOST_EACH * theta.shape[1] + _MOST_ELSE
-        self.n_returns = torch.zeros(len(theta), dtype=torch.int64, device=theta.device)
-        self._share = torch.ones(
-            len(theta), 1, dtype=theta.dtype, device=theta.device
-        )  # of the step
+        self.n_resets = torch.zeros(len(theta), dtype=torch.int64, device=theta.device)
+        self._share = theta.new_ones(len(theta), 1)  # of the step
         self._shorter = False
 
     @property
     def parts(self) -> dict[str, Tensor]:
         """What a checkpoint needs, by name."""
         good = {f"good_{name}": part for name, part in self._good.items()}
-        return {"level": self._level, "n_returns": self.n_returns, "share": self._share, **good}
+        return {"level": self._level, "n_resets": self.n_resets, "share": self._share, **good}
 
     def begin(self, theta: Tensor) -> None:
         """An epoch begins here (P, D)."""
         self._begun, self._shorter = _copied(theta, self._metric), bool((self._share < 1).any())
 
     def shortened(self, gradient: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Gradients and noise (P, D) of a step, h C g + sqrt(h s C) z, that is shorter for some chains."""
+        """Gradients and noise (P, D) of a step, h C g + sqrt(h s C) z, shorter for some chains."""
         if not self._shorter:
             return gradient, noise
         return gradient * self._share, noise * self._share.sqrt()
 
     def judge(self, level: Tensor, theta: Tensor, velocity: Tensor, *, searching: bool) -> Tensor:
-        """Send chains back that were thrown in the epoch that ends, and say which (P,).
+        """Reset chains that diverged in the epoch that ends, and say which (P,).
 
         Args:
             level: log-likelihoods over its batches (P,).
             theta: where chains are (P, D), changed.
             velocity: theirs (P, D), changed.
-            searching: whether they are meant to leave where they are, and none is sent back.
+            searching: whether they are meant to leave where they are, and none is reset.
         """
-        level, thrown = (
-            level.double(),
-            ~(level > self._level - self._most),
-        )  # also where it is not a number
-        thrown &= not searching
-        self._share *= torch.where(thrown[:, None], 0.5, _GROWTH)
+        level = level.double()
+        diverged = ~(level > self._level - self._most)  # also where it is not a number
+        diverged &= not searching
+        self._share *= torch.where(diverged[:, None], 0.5, _GROWTH)
         self._share.clamp_(max=1)
-        if not bool(thrown.any()):
+        if not bool(diverged.any()):
             self._level, self._good = level, self._begun
-            return thrown
-        last = torch.where(thrown[:, None], self._good["theta"], self._begun["theta"])
-        theta[thrown], velocity[thrown] = last[thrown], 0.0
-        self._metric.go_back(self._good, thrown)
-        self._level, self._good = (
-            torch.where(thrown, self._level, level),
-            _copied(last, self._metric),
-        )
-        self.n_returns += thrown
+            return diverged
+        last = torch.where(diverged[:, None], self._good["theta"], self._begun["theta"])
+        theta[diverged], velocity[diverged] = last[diverged], 0.0
+        self._metric.reset(self._good, diverged)
+        self._level = torch.where(diverged, self._level, level)
+        self._good = _copied(last, self._metric)
+        self.n_resets += diverged
         if bool((self._share < _LEAST_SHARE).any()):
-            told = (
-                "steps threw a chain out of its network again and again, a thousandth of them too"
+            raise DivergedError(
+                "the fit diverged: a chain left its network again and again, with a thousandth of "
+                "the step too. Use a smaller step."
             )
-            raise DivergedError(f"the fit diverged: {told}. Use a smaller step.")
-        return thrown
+        return diverged
 
 
 def _copied(theta: Tensor, metric: Metric) -> dict[str, Tensor]:

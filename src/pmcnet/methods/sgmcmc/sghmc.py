@@ -1,23 +1,23 @@
-"""Stochastic gradient Hamiltonian Monte Carlo (Chen, Fox and Guestrin, 2014) with cyclical steps (Zhang et al., 2020).
+"""Stochastic gradient Hamiltonian Monte Carlo (Chen, Fox and Guestrin, 2014), cyclical steps.
 
-    v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,   g = (N / n) sum_batch score + prior score
+    v <- (1 - a) v + h C g + sqrt(2 a h C) z,   theta <- theta + v,
+    g = (N / n) sum_batch score + prior score
 
-with friction a and step h. The metric C (`metric`) is "fisher", the inverse of the diagonal
-curvature that mini-batches show: F = (N / n) E[g_batch^2] is the empirical Fisher information, and
-the prior adds its own; the mean is over chains and recent batches. Where rows count w times,
-squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior" it is the prior's variance:
-parameters that are known well only as long as others stay, such as the scales of normalisation
-layers, are then not left behind, and steps have to be smaller. "kronecker" has the prior's variance
-but in directions of each layer that batches tell much of (`kronecker`); chains that start at
-networks learn it before their first step. Gradients of mini-batches have noise of their own, which
-is not taken off: independent batches would heat chains by about h N / (2 a n), and those of one
-epoch, which share no rows, by less. Within a cycle h falls by a cosine. In its first part chains
-look for a mode, by steps of the gradient over its root mean square and without noise; draws are
-kept after. Chains that long steps have thrown out of their networks there go back (`returning`).
+with friction a and step h, which falls within each cycle (`cycles`). The metric C is "fisher", the
+inverse of the diagonal curvature that mini-batches show: F = (N / n) E[g_batch^2] is the empirical
+Fisher information, and the prior adds its own; the mean is over chains and recent batches. Where
+rows count w times, squares have w^2 for w, so F is divided by sum w^2 / sum w. With "prior" it is
+the prior's variance: parameters that are known well only as long as others stay, such as the scales
+of normalisation layers, are then not left behind, and steps have to be smaller. "kronecker" has the
+prior's variance except in directions of each layer that batches inform (`kronecker_metric`); chains
+that start at networks learn it before their first step. The noise of mini-batch gradients is not
+subtracted: independent batches would raise the temperature by about h N / (2 a n), and those of one
+epoch, which share no rows, by less. In the first part of a cycle chains look for a mode, by steps
+of the gradient over its root mean square and without noise; draws are kept after. Chains that
+diverge there are reset (`resets`).
 """
 
 import math
-from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Self
@@ -33,9 +33,10 @@ from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.cost import PER_STEP_OF_BATCHES, Cost
 from pmcnet.methods.sae import prior_scale
 from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
-from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, Metric
+from pmcnet.methods.sgmcmc.cycles import Cycles, KeptDraws
+from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, Metric, is_renewed, squares_per_row
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
-from pmcnet.methods.sgmcmc.resets import Returning
+from pmcnet.methods.sgmcmc.resets import Resets
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
     Trained,
@@ -52,26 +53,25 @@ REASON = (
     "measures how far they are from the posterior. Use hmc or the annealed method for one that is."
 )
 _NOISE_STEP = 1 << 40
-_BATCHES_BETWEEN_TURNS = 100  # of the metric, at most
 _LEAST_EPOCHS, _MOST_EPOCHS, _MOST_STEPS = 40, 2000, 20_000
 
 
-class Walked(NamedTuple):
-    """Where chains are (P, D), the preconditioner's standard deviations (D,), draws (S, P, D) and the history.
+class SGHMCRun(NamedTuple):
+    """Where chains are (P, D), the metric's standard deviations (D,), draws (S, P, D), the history.
 
-    `n_returns` (P,) is how often each was thrown out of its network and sent back.
+    `n_resets` (P,) is how often each diverged and was reset.
     """
 
     theta: Tensor
     sigma: Tensor
     draws: Tensor
     history: tuple[EpochInfo, ...]
-    n_returns: Tensor
+    n_resets: Tensor
 
 
 @dataclass(frozen=True, kw_only=True)
 class SGHMC(Trained):
-    """Chains on mini-batches; an approximation that budgets allow which full batches exceed.
+    """Chains on mini-batches: an approximation, where full batches exceed the budget.
 
     Args:
         n_chains: chains, run as one batch.
@@ -83,11 +83,11 @@ class SGHMC(Trained):
         friction: a.
         exploration: share of a cycle that looks for a mode.
         heating: share of all steps over which the noise grows from none to its full strength, for
-            chains that start at modes: with all of it at once, by scales that are felt at a mode
-            and too long elsewhere, they are thrown out of their networks.
+            chains that start at modes: with all of it at once they diverge, since scales measured
+            at a mode are too long elsewhere.
         cold_step: share of the step that such chains begin with; it grows as the noise does, and
-            without heating means nothing. Of networks that fit all rows batches tell nothing, so
-            that "fisher" steps are too long at first.
+            has no effect without heating. Batches of networks that fit all rows have almost no
+            gradient, so that "fisher" steps are too long at first.
         last_step: share of the first step that a cycle ends with.
         batch_size: rows per step.
         n_epochs: passes over the rows, of all cycles together.
@@ -143,23 +143,18 @@ class SGHMC(Trained):
             raise InputError(
                 f'metric must be "fisher", "prior" or "kronecker"; got {self.metric!r}.'
             )
-        if not 0 < self.information <= 1:
-            raise InputError(f"information must be above 0 and at most 1; got {self.information}.")
         check_rate("step", self.step)
         check_rate("learning_rate", self.learning_rate)
-        if not 0 < self.friction <= 1:
-            raise InputError(f"friction must be above 0 and at most 1; got {self.friction}.")
-        if not 0 <= self.exploration < 1:
-            raise InputError(f"exploration must lie in [0, 1); got {self.exploration}.")
-        if not 0 <= self.heating < 1:
-            raise InputError(f"heating must lie in [0, 1); got {self.heating}.")
-        for name, share in (("cold_step", self.cold_step), ("last_step", self.last_step)):
-            if not 0 < share <= 1:
+        for name in ("information", "friction", "cold_step", "last_step"):
+            if not 0 < (share := getattr(self, name)) <= 1:
                 raise InputError(f"{name} must be above 0 and at most 1; got {share}.")
+        for name in ("exploration", "heating"):
+            if not 0 <= (share := getattr(self, name)) < 1:
+                raise InputError(f"{name} must lie in [0, 1); got {share}.")
 
     @classmethod
     def from_modes(cls, *, step: float, batch_size: int, n_epochs: int) -> Self:
-        """The walk of chains from modes to where the mass is: one cycle, noise that grows, steps that stay large."""
+        """The burn-in of chains from modes: one cycle, growing noise, steps that stay large."""
         return cls(
             n_cycles=1,
             exploration=0.0,
@@ -180,21 +175,16 @@ class SGHMC(Trained):
         comm: Communicator = SERIAL,
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
-        """Run the chains; validation rows only tell the history."""
+        """Run the chains; validation rows are only for the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
-        found = self.walk(
-            target,
-            theta,
-            seed=seed,
-            validation=validation,
-            state=state,
-            observers=observers,
+        found = self.run(
+            target, theta, seed=seed, validation=validation, state=state, observers=observers
         )
         kept = found.draws.flatten(0, 1)[-self.n_kept :] if len(found.draws) else found.theta
         refuse_diverged(target, kept, "Use a smaller step.")
-        return Fit(Population.of(target, kept, reason(int(found.n_returns.sum()))), found.history)
+        return Fit(Population.of(target, kept, reason(int(found.n_resets.sum()))), found.history)
 
-    def walk(
+    def run(
         self,
         target: BayesianTarget,
         start: Tensor,
@@ -205,104 +195,87 @@ class SGHMC(Trained):
         validation: Rows | None = None,
         stage: Stage = "fit",
         keep: bool = True,
-    ) -> Walked:
+    ) -> SGHMCRun:
         """From `start` (P, D), through all cycles; the other arguments are those of `fit`.
 
         Without `keep` no draws are kept: observers make of each state what they need.
         """
         theta, velocity = start.detach().clone(), torch.zeros_like(start)
-        prior = prior_scale(target).square().reciprocal()  # (D,)
-        metric = self._metric(target, prior, len(theta))
+        metric = self._metric(target, prior_scale(target).square().reciprocal(), len(theta))
         watch = Watch(target, validation, self.n_epochs, seed, state, observers, stage)
-        n_batches, once = -(-len(target.x) // self.batch_size), _once(target)
-        n_steps = n_batches * self.n_epochs
-        n_lessons = (
-            0
-            if self.exploration
-            else min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
-        )
-        times = [at for at in self._times(n_batches, len(theta)) if at > n_lessons] if keep else []
-        draws = theta.new_empty(len(times), *theta.shape)  # (S, P, D)
-        n_done = watch.first * n_batches
-        n_drawn = sum(at <= n_done for at in times)
-        returning = Returning(theta, self._level(target, theta, state), metric)
+        n_batches, once = -(-len(target.x) // self.batch_size), squares_per_row(target)
+        n_steps, n_done = n_batches * self.n_epochs, n_batches * watch.first
+        n_lessons = 0
+        if not self.exploration:
+            n_lessons = min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
+        times = self._cycles.draw_times(n_steps, self.n_kept // len(theta)) if keep else []
+        draws = KeptDraws(theta, [at for at in times if at > n_lessons], n_done)
+        resets = Resets(theta, self._level(target, theta, state), metric)
         parts = {"theta": theta, "velocity": velocity, **metric.parts}
-        watch.restore({**parts, **returning.parts, "draws": draws[:n_drawn]}, theta)
-        metric.again()
+        watch.restore({**parts, **resets.parts, **draws.parts}, theta)
+        metric.restore()
         for epoch in range(watch.first, self.n_epochs):
             source = stream(seed, _NOISE_STEP + epoch, 0, target.device)
-            returning.begin(theta)
+            resets.begin(theta)
             level = torch.zeros(len(theta), dtype=torch.float64, device=theta.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
                 value, score = target.batch_likelihood_and_score(theta, batch)
                 level, share = level + value, len(target.x) / batch.n_rows
                 metric.learn(score, n_done)
-                if _is_turn(n_done):
+                if is_renewed(n_done):
                     metric.renew()
                 if n_done >= n_lessons:
                     gradient = torch.add(target.prior_and_score(theta).score, score, alpha=share)
                     noise = standard_normal([source], tuple(theta.shape), like=theta)[0]
-                    gradient, noise = returning.shortened(gradient, noise)
-                    self._push(
-                        metric,
-                        velocity,
-                        gradient,
-                        noise,
-                        done=n_done / n_steps,
-                        share=share,
-                        once=once,
-                    )
+                    gradient, noise = resets.shortened(gradient, noise)
+                    done = n_done / n_steps
+                    self._accelerate(metric, velocity, gradient, noise, done, share, once)
                     theta += velocity
                 n_done += 1
-                if n_drawn < len(times) and times[n_drawn] == n_done:
-                    draws[n_drawn] = theta
-                    n_drawn += 1
-            _, noisy = self._height((n_done - 1) / n_steps)
-            thrown = returning.judge(level, theta, velocity, searching=not noisy)
-            _put_back(
-                draws[:n_drawn], thrown, theta, first=bisect_right(times, (epoch - 1) * n_batches)
-            )
+                draws.add(theta, n_done)
+            exploring = not self._cycles.samples((n_done - 1) / n_steps)
+            diverged = resets.judge(level, theta, velocity, searching=exploring)
+            draws.replace(diverged, theta, since=(epoch - 1) * n_batches)
             if validation is not None:
                 watch.judge(theta)
-            watch.done({**parts, **returning.parts, "draws": draws[:n_drawn]})
+            watch.done({**parts, **resets.parts, **draws.parts})
         with torch.no_grad():
-            thrown = returning.judge(target.log_likelihood(theta), theta, velocity, searching=False)
-        _put_back(
-            draws[:n_drawn],
-            thrown,
-            theta,
-            first=bisect_right(times, (self.n_epochs - 1) * n_batches),
-        )
+            diverged = resets.judge(target.log_likelihood(theta), theta, velocity, searching=False)
+        draws.replace(diverged, theta, since=(self.n_epochs - 1) * n_batches)
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
-        return Walked(theta, sigma, draws[:n_drawn], tuple(watch.history), returning.n_returns)
+        return SGHMCRun(theta, sigma, draws.kept, tuple(watch.history), resets.n_resets)
+
+    @property
+    def _cycles(self) -> Cycles:
+        return Cycles(self.n_cycles, self.exploration, self.last_step)
 
     def _level(self, target: BayesianTarget, theta: Tensor, state: TrainingState | None) -> Tensor:
-        """Log-likelihoods (P,) that chains must not fall far below: of those that look for a mode first, anything."""
+        """Log-likelihoods (P,) that chains must not fall far below; none for an exploration."""
         if self.exploration or state is not None:  # where they go on it is in the state
             return theta.new_full((len(theta),), -torch.inf)
         with torch.no_grad():
             return target.log_likelihood(theta)
 
-    def _push(
+    def _accelerate(
         self,
         metric: Metric,
         velocity: Tensor,
         gradient: Tensor,
         noise: Tensor,
-        *,
         done: float,
         share: float,
         once: float,
     ) -> None:
-        """Change velocities (P, D) when this share of all steps is done, of batches with one of `share` rows each."""
-        height, noisy = self._height(done)
+        """Change velocities (P, D) when this share of all steps is done; `share` is N / n."""
+        height = self._cycles.share(done)
         velocity *= 1 - self.friction
-        if noisy:
+        if self._cycles.samples(done):
             temperature = min(1.0, done / self.heating) if self.heating else 1.0
             step = height * self.step * (self.cold_step + (1 - self.cold_step) * temperature)
             spread = 2 * self.friction * temperature
-            metric.push(velocity, gradient, noise, step=step, spread=spread, count=once * share)
+            count = once * share
+            metric.accelerate(velocity, gradient, noise, step=step, spread=spread, count=count)
         else:
             rate = self.friction * height * self.learning_rate
             velocity.addcmul_(
@@ -314,47 +287,9 @@ class SGHMC(Trained):
             return Kronecker(target.network.layout, precision, self.information, n_chains)
         return Diagonal(precision, self.information if self.metric == "fisher" else 0.0)
 
-    def _height(self, done: float) -> tuple[float, bool]:
-        """The share of the first step when this share of all steps is done, and whether noise is added."""
-        within = done * self.n_cycles % 1
-        last = self.last_step
-        return last + 0.5 * (1 - last) * (
-            1 + math.cos(math.pi * within)
-        ), within >= self.exploration
 
-    def _times(self, n_batches: int, n_chains: int) -> list[int]:
-        """After how many steps draws are kept: evenly in the part of each cycle that has noise."""
-        n_steps = self.n_epochs * n_batches
-        each = max(1, self.n_kept // (n_chains * self.n_cycles))
-        times = set()
-        for cycle in range(self.n_cycles):
-            first, last = (
-                n_steps * (cycle + share) / self.n_cycles for share in (self.exploration, 1.0)
-            )
-            times |= {math.floor(first + (last - first) * (i + 1) / each) for i in range(each)}
-        return sorted(at for at in times if at >= 1)
-
-
-def reason(n_returns: int) -> str:
-    """Why draws are not known to be the posterior's, where chains were sent back so often."""
-    if n_returns == 0:
+def reason(n_resets: int) -> str:
+    """Why draws are not known to be the posterior's, where chains were reset so often."""
+    if n_resets == 0:
         return REASON
-    return f"{REASON} Steps were too long {n_returns} times, and the chain went back: use a smaller step."
-
-
-def _put_back(draws: Tensor, thrown: Tensor, theta: Tensor, *, first: int) -> None:
-    """In draws (S, P, D) from the first on, made since thrown chains were where they are now, put these places."""
-    draws[first:, thrown] = theta[thrown]
-
-
-def _is_turn(n_done: int) -> bool:
-    """Whether the metric is renewed at this step: after 0, 1, 2, 4... and then every so many."""
-    return n_done & (n_done - 1) == 0 or n_done % _BATCHES_BETWEEN_TURNS == 0
-
-
-def _once(target: BayesianTarget) -> float:
-    """sum w / sum w^2, by which squared gradients of rows that count w times are too large."""
-    if target.weight is None or not bool(target.weight.any()):
-        return 1.0
-    weight = target.weight.double()
-    return float(weight.sum() / weight.square().sum())
+    return f"{REASON} Chains diverged and were reset {n_resets} times: use a smaller step."

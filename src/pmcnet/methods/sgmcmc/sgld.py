@@ -1,7 +1,7 @@
-"""Stochastic gradient Langevin dynamics (Welling and Teh, 2011) and its preconditioned form (Li et al., 2016).
+"""Stochastic gradient Langevin dynamics (Welling and Teh, 2011), plain and preconditioned.
 
 theta <- theta + (lr_t / 2) G [(N / n) sum_batch score + prior score] + sqrt(lr_t G) N(0, I), with G
-= 1, or for pSGLD G = 1 / (sqrt V + 1e-8), V the running mean of squared gradients. Gamma(theta),
+= 1, or for pSGLD (Li et al., 2016) G = 1 / (sqrt V + 1e-8), V a mean of squares. Gamma(theta),
 the derivative of G, is left out, as is usual. lr_t = learning_rate (1 + t / delay)^-decay.
 """
 
@@ -99,7 +99,7 @@ class SGLD(Trained):
         comm: Communicator = SERIAL,
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
-        """Run the chains; validation rows only tell the history."""
+        """Run the chains; validation rows are only for the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
         watch = Watch(target, validation, self.n_epochs, seed, state, observers)
         squares, n_batches = torch.zeros_like(theta), -(-len(target.x) // self.batch_size)

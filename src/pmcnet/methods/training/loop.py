@@ -145,7 +145,7 @@ class Watch:
         return 0 if self.state is None else self.state.epoch
 
     def restore(self, parts: Mapping[str, Tensor], kept: Tensor) -> None:
-        """Go on from the state, where there is one: its tensors are copied into those of the training.
+        """Copy the tensors of the state, where there is one, into those of the training.
 
         Args:
             parts: what the next epoch needs, by name and as it is after `first` epochs, but for the

@@ -12,7 +12,7 @@ from pmcnet.errors import InputError
 from pmcnet.io.state_checks import check_whole, require
 from pmcnet.rng import check_seed
 
-Stage = Literal["fit", "start", "walk"]
+Stage = Literal["fit", "start", "burn-in"]
 
 
 class TrainingState(NamedTuple):
@@ -21,7 +21,7 @@ class TrainingState(NamedTuple):
     `tensors` are by name: parameters, averages of the optimiser, draws kept so far, the best epoch
     on validation rows, and the history, (epochs, 2) of validation loss (NaN without such rows) and
     seconds. `stage` says what is trained: the networks of a "fit", those from which a sampler is to
-    "start", or chains in their burn-in on mini-batches ("walk").
+    "start", or chains in their "burn-in" on mini-batches.
 
     The tensors that an observer sees are those of the training itself, which its next epoch
     changes: write them to disk at once, or copy what is to be kept.

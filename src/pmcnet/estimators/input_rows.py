@@ -1,0 +1,35 @@
+"""Rows as scikit-learn checks them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
+from sklearn.utils.validation import check_array, validate_data  # type: ignore[import-untyped]
+
+from pmcnet.errors import InputError
+
+
+def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
+    """X after scikit-learn's checks: a DataFrame as it is, anything else as an array.
+
+    Args:
+        estimator: whose rows they are.
+        X: rows or images.
+        reset: whether the estimator takes number and names of columns from them.
+    """
+    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
+        raise InputError("X is a lazy frame, whose rows are not there yet. Give X.collect().")
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        if len(X) == 0:
+            raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")
+        return X
+    with np.errstate(over="ignore", invalid="ignore"):  # of a sum that looks for infinities
+        array = check_array(
+            X, dtype=None, ensure_all_finite="allow-nan", allow_nd=True, estimator=estimator
+        )
+    if array.dtype.kind == "U" and not hasattr(X, "dtype"):
+        array = np.array(X, dtype=object)  # numpy writes the numbers of such lists as strings
+    flat = array if array.ndim == 2 else array.reshape(len(array), -1)
+    validate_data(estimator, flat, skip_check_array=True, reset=reset)
+    return array
