@@ -1,7 +1,7 @@
 """How close to long NUTS runs are the annealed posteriors of the small problems?
 
-1000 and 4000 particles, default settings, several seeds. The reference is that of `nuts.py`; the TV between its own halves
-is in brackets.
+1000 and 4000 particles, default settings, several seeds. The reference is that of `nuts.py`; the TV
+between its own halves is in brackets.
 
     python benchmarks/posterior_accuracy.py --device cuda --json accuracy.json
 """

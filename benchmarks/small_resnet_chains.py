@@ -95,8 +95,8 @@ def temperatures(
 def most_by_theory(arguments: argparse.Namespace) -> float:
     """The highest temperature at the end of an epoch, by linear theory.
 
-    It is that of the directions which batches inform most. There h C f = h / k: batches drive a damped oscillator, and since they share no rows, the sum of
-    their noise is zero.
+    It is that of the directions which batches inform most. There h C f = h / k: batches drive a
+    damped oscillator, and since they share no rows, the sum of their noise is zero.
     """
     n_batches = N_TRAIN // arguments.batch
     stiffness = arguments.rate * arguments.friction / n_batches / arguments.information

