@@ -15,16 +15,19 @@ from pathlib import Path
 import torch
 
 from pmcnet.methods.settings import N_CHOICES
-from pmcnet.paper import published
-from pmcnet.paper.baselines import LABELS, run_baseline
+from pmcnet.paper.baselines import run_baseline
 from pmcnet.paper.problem import paper_problem
+from pmcnet.paper.result_table import BASELINES
+from pmcnet.paper.tables import glass, ionosphere, wine
+
+TABLES = {"ionosphere": ionosphere, "wine": wine, "glass": glass}
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--names", default="ionosphere,wine,glass")
-    parser.add_argument("--methods", default=",".join(LABELS))
+    parser.add_argument("--names", default=",".join(TABLES))
+    parser.add_argument("--methods", default=",".join(BASELINES))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -43,7 +46,7 @@ def main() -> None:
             )
             own = [run["at_mean"] if method == "bbp" else run for run in runs]
             accuracy = [run["per_draw"]["accuracy"]["mean"] for run in own]
-            paper = published.BASELINES[name].get(method, {}).get("accuracy")
+            paper = TABLES[name].PUBLISHED.rows.get(method, {}).get("accuracy")
             bar = None if paper is None else paper[0] - (paper[1] or 0.02)
             row = {
                 "name": name,

@@ -1,9 +1,10 @@
-"""Do the estimators work on raw tables: coverage of intervals, R^2, accuracy and NLL beside scikit-learn's networks?
+"""Do the estimators work on raw tables, beside scikit-learn's networks?
 
-Regression: diabetes, concrete (a file with X and y) and diabetes with its target times 1e6;
-classification: breast cancer, and digits with 64-32-10. Five random splits, 80 % for training.
-scikit-learn's networks have the same hidden layer and are given standardised features (and target),
-2000 epochs at most; and, for classes, raw features as well.
+Coverage of intervals and R^2, accuracy and NLL. Regression: diabetes, concrete (a file with X and
+y) and diabetes with its target times 1e6; classification: breast cancer, and digits with 64-32-10.
+Five random splits, 80 % for training. scikit-learn's networks have the same hidden layer and are
+given standardised features (and target), 2000 epochs at most; and, for classes, raw features as
+well.
 
     python benchmarks/estimators.py --concrete FILE.npz --json docs/results/estimators.json
 """

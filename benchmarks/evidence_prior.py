@@ -1,7 +1,7 @@
-"""Does the evidence, without validation rows, choose a prior that predicts well on Ionosphere, Glass and Wine?
+"""Does the evidence choose a prior that predicts well, without validation rows?
 
-The paper's rows, its networks, N(0, sigma^2) on every parameter with sigma chosen by log Z on the
-training rows; test figures of the averaged prediction.
+Ionosphere, Glass and Wine: the paper's rows, its networks, N(0, sigma^2) on every parameter with
+sigma chosen by log Z on the training rows; test figures of the averaged prediction.
 
     python benchmarks/evidence_prior.py --device cuda --json docs/results/evidence_prior.json
 """

@@ -2,7 +2,7 @@
 
 Prints and writes: the ceilings of copies and of matrix products; seconds and FLOP/s of the full
 gradient of 20 LeNet-5 on 45 000 images and of 8 ResNet-20 with filter response normalisation on 50
-000, in each arithmetic, as layers and with all between two convolutions as one operation, and of
+000, in each precision, as layers and with all between two convolutions as one operation, and of
 one such network on mini-batches; how far gradient and log-likelihood are from float64; and the
 largest chunk that was in memory. Images are made up: speed does not ask what they show. FLOPs are
 two per multiplication of the forward pass, times three for the two products of the backward pass.

@@ -14,23 +14,18 @@ from dataclasses import replace
 
 import torch
 
-from pmcnet.paper import EXPERIMENTS, deep
-from pmcnet.paper.deep_settings import Settings
+from pmcnet.paper.experiment import Session
+from pmcnet.paper.tables.mnist_c import EXPERIMENT
 
 N_STEPS, N_EPOCHS, LIMITS, MEMORY = 2, 5, (2000, 500, 1000), 1 << 29
 
 
 def main() -> None:
     """Run and print."""
-    settings = EXPERIMENTS["mnist-c"].settings
-    assert isinstance(settings, Settings)
-    small = replace(
-        settings, n_steps=N_STEPS, n_epochs=N_EPOCHS, limits=LIMITS, memory=MEMORY, batch_size=100
-    )
+    sizes = replace(EXPERIMENT.settings, n_steps=N_STEPS, n_epochs=N_EPOCHS, batch_size=100)
+    settings = replace(sizes, limits=LIMITS, memory=MEMORY, baselines=False)
     start = time.perf_counter()
-    record = deep.run(
-        "mnist-c", settings=replace(small, baselines=False), device=torch.device("cpu"), say=print
-    )
+    record = EXPERIMENT.run(settings, Session(torch.device("cpu"), print))
     accuracy = {method: runs[0]["bma"]["accuracy"] for method, runs in record["runs"].items()}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(

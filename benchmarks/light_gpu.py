@@ -1,8 +1,8 @@
 """How fast is PMCnet-light on one GPU, and how near to what the hardware gives?
 
 Prints and writes: the ceilings of copies and of matrix products; seconds, FLOP/s and bytes/s of one
-weighting pass of M K networks over N images in each arithmetic, compiled and not; one incremental
-pass; prediction per row; the error that reduced arithmetic makes in log weights; the same steps
+weighting pass of M K networks over N images in each precision, compiled and not; one incremental
+pass; prediction per row; the error that reduced precision makes in log weights; the same steps
 within two memory budgets; and how cost grows with M, K, N and T. Networks are LeNet-5 on 28 x 28
 images and ResNet-20 on 32 x 32 x 3, on made-up images: speed does not ask what they show. FLOPs and
 bytes are counted per layer: two per multiplication, and every layer's output written and read once.
@@ -121,7 +121,7 @@ def points(target: BayesianTarget, n: int) -> Tensor:
 
 
 def weighting(kind: str, n_networks: int, n_rows: int, memory: int) -> list[dict[str, Any]]:
-    """Seconds of one pass in each arithmetic, and the error in log weights against float64-summed float32."""
+    """Seconds of one pass in each precision; the error in log weights against float32."""
     rows: list[dict[str, Any]] = []
     exact: Tensor | None = None
     module, example = (

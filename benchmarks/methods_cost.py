@@ -1,4 +1,4 @@
-"""What does each method cost, and is a baseline slower than a plain PyTorch loop with the same number of steps?
+"""What does each method cost, and is a baseline slower than a plain PyTorch loop of as many steps?
 
 Seconds and peak memory of every method with its default settings on Ionosphere and on a table of 10
 000 x 20, each in a process of its own; and the time of one training step of each baseline beside a
@@ -56,7 +56,7 @@ def fit_cost(name: str, table: str, queue: Any) -> None:
 
 
 def steps(target: BayesianTarget) -> dict[str, Any]:
-    """Each baseline and how many gradient steps its fit makes, draws of a step counting as steps."""
+    """Each baseline and how many gradient steps its fit makes; draws of a step count as steps."""
     common = {"batch_size": BATCH, "n_epochs": N_EPOCHS}
     return {
         "adam-mle": (AdamMethod(**common), 1, 0.0),

@@ -1,9 +1,9 @@
-"""How close to long NUTS runs are the annealed posteriors of the small problems, with 1000 and with 4000 particles?
+"""How close to long NUTS runs are the annealed posteriors of the small problems?
 
-Default settings, several seeds. The reference is that of `nuts.py`; the TV between its own halves
-is in brackets.
+1000 and 4000 particles, default settings, several seeds. The reference is that of `nuts.py`; the TV
+between its own halves is in brackets.
 
-    python benchmarks/posterior_accuracy.py --device cuda --json docs/results/posterior_accuracy.json
+    python benchmarks/posterior_accuracy.py --device cuda --json accuracy.json
 """
 
 import argparse

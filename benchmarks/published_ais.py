@@ -99,7 +99,7 @@ def squared_error(cell: Cell, seed: int) -> float:
 
 
 def summary(cell: Cell, errors: list[float]) -> dict[str, object]:
-    """Ours beside theirs; z compares the means, with their error guessed from our spread over 500 runs."""
+    """Ours beside theirs; z compares the means, with their error guessed from our own spread."""
     mean, spread = statistics.fmean(errors), statistics.stdev(errors)
     error = spread / math.sqrt(len(errors))
     combined = math.hypot(error, spread / math.sqrt(N_PUBLISHED_RUNS))

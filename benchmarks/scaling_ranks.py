@@ -100,16 +100,16 @@ def launched(size: int) -> dict[str, Any]:
         )
         for rank in range(size)
     ]
-    told = processes[0].communicate()[0]
+    output = processes[0].communicate()[0]
     for process in processes:
         if process.wait():
             raise SystemExit(f"a process of {size} failed")
-    figures: dict[str, Any] = json.loads(told)
+    figures: dict[str, Any] = json.loads(output)
     return figures
 
 
 def model(n_proposals: int, results: Path) -> list[dict[str, float]]:
-    """Seconds of one step of PMCnet-light, LeNet-5 on 45 000 images, with M proposals on many GPUs."""
+    """Seconds of a step of PMCnet-light, LeNet-5 on 45 000 images, M proposals on many GPUs."""
     phases = json.loads(results.read_text())["runs"]["pmcnet-light"][0]["phases"]
     densities, target_seconds, moves = (
         statistics.median(p[k] for p in phases) for k in ("proposals", "target", "moves")

@@ -3,7 +3,7 @@
 10 000 images of CIFAR10 at 16 x 16 pixels, ResNet-20 with filter response normalisation and half
 the channels, one chain on mini-batches from a network that Adam has trained. The rate h N / (a n)
 is how far a chain diffuses in an epoch, in units of its metric's variances. Prints and writes,
-every ten epochs: the log-likelihood of the training images, each counted once, accuracy, NLL and
+every ten epochs: the log-likelihood of the training images, at weight 1, accuracy, NLL and
 calibration error (ECE) of the network on 4000 other images of the training set, and those of the
 average of draws so far: of every second epoch from 22 on, or, where the step falls to its fiftieth,
 of every second in the last quarter. With --temperature, from 40 epochs before the end on, also what
@@ -11,7 +11,7 @@ the virial theorem says of groups of parameters: under the posterior the mean of
 score is 1 for each of them. Beside it stands what noise of batches makes of it at most by linear
 theory.
 
-    python benchmarks/small_resnet_chains.py --metric kronecker --information .1 --rate .3 --count 4 --epochs 120
+    python benchmarks/small_resnet_chains.py --rate .3 --weight 3 --epochs 120 --json chains.json
 """
 
 import argparse
@@ -44,8 +44,8 @@ def network() -> nn.Module:
     )
 
 
-def problem(count: float) -> tuple[BayesianTarget, Tensor, Tensor]:
-    """The posterior of training images whose labels count so often; other images and their classes."""
+def problem(weight: float) -> tuple[BayesianTarget, Tensor, Tensor]:
+    """The posterior at a likelihood weight; other images and their classes."""
     images = data.load_images("cifar10")
     pixels = nn.functional.avg_pool2d(
         torch.as_tensor(images.x_train[: N_TRAIN + N_OTHERS]).float(), 2
@@ -59,9 +59,13 @@ def problem(count: float) -> tuple[BayesianTarget, Tensor, Tensor]:
     module = ModuleNetwork(
         network(), example=x[:1], numbers_per_input=200_000, compiled=True
     )  # channels last
-    weight = torch.full((N_TRAIN,), count)
     target = BayesianTarget(
-        module, Categorical(10), x, y, prior=GaussianPrior(VARIANCE**0.5), weight=weight
+        module,
+        Categorical(10),
+        x,
+        y,
+        prior=GaussianPrior(VARIANCE**0.5),
+        weight=torch.full((N_TRAIN,), weight),
     )
     return target, others, classes
 
@@ -69,9 +73,9 @@ def problem(count: float) -> tuple[BayesianTarget, Tensor, Tensor]:
 def temperatures(
     target: BayesianTarget, theta: list[Tensor], score: list[Tensor]
 ) -> dict[str, list[float]]:
-    """Mean and standard error, by groups, of what the virial theorem says is 1: of S points (D,) and scores.
+    """Mean and standard error, by groups, of what the virial theorem says is 1.
 
-    Errors are as if the points were independent.
+    From S points (D,) and their scores. Errors are as if the points were independent.
     """
     points = torch.stack(theta)
     products = (
@@ -89,10 +93,10 @@ def temperatures(
 
 
 def most_by_theory(arguments: argparse.Namespace) -> float:
-    """The temperature of directions that batches tell most of, at the end of an epoch, by linear theory.
+    """The highest temperature at the end of an epoch, by linear theory.
 
-    There h C f = h / k: batches push a damped oscillator, and since they share no rows, their noise
-    is nothing in sum.
+    It is that of the directions which batches inform most. There h C f = h / k: batches drive a
+    damped oscillator, and since they share no rows, the sum of their noise is zero.
     """
     n_batches = N_TRAIN // arguments.batch
     stiffness = arguments.rate * arguments.friction / n_batches / arguments.information
@@ -103,7 +107,7 @@ def most_by_theory(arguments: argparse.Namespace) -> float:
         velocity = (1 - arguments.friction) * velocity - stiffness * position
     epochs = torch.tensor(response, dtype=torch.float64).reshape(-1, n_batches)
     left = 1 - epochs.sum(1).square().sum() / n_batches / epochs.square().sum()
-    return 1 + arguments.count * arguments.rate / (2 * arguments.information) * float(left)
+    return 1 + arguments.weight * arguments.rate / (2 * arguments.information) * float(left)
 
 
 class Watcher:
@@ -156,7 +160,7 @@ class Watcher:
                 "network": self.scores(drawn),
             }
             line["log_likelihood"] = (
-                float(self._target.log_likelihood(theta)) / self._arguments.count
+                float(self._target.log_likelihood(theta)) / self._arguments.weight
             )
             line["average"] = self.scores(self._total / self._n) if self._n else None
             if epoch == last and self._theta:
@@ -175,14 +179,14 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=0.1)
     parser.add_argument("--friction", type=float, default=0.02)
     parser.add_argument("--batch", type=int, default=100)
-    parser.add_argument("--count", type=float, default=1.0, help="how often labels count")
+    parser.add_argument("--weight", type=float, default=1.0, help="of the likelihood")
     parser.add_argument("--temperature", action="store_true", help="measure it")
     parser.add_argument("--epochs", type=int, default=240, help="a multiple of ten")
     parser.add_argument("--falls", action="store_true", help="the step, once, by a cosine")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
-    target, others, classes = problem(arguments.count)
+    target, others, classes = problem(arguments.weight)
     watcher = Watcher(target, others, classes, arguments)
     adam = Adam(objective="map", learning_rate=3e-3, batch_size=100, n_epochs=25, schedule="cosine")
     start = Restarts(adam)(target, 1, seed=arguments.seed)

@@ -1,4 +1,4 @@
-"""What does one step cost beside the arithmetic it cannot do without?
+"""What does one step cost beside the operations it cannot do without?
 
 Full covariances: the M products (M K x D) by (D x D) of the mixture density. Diagonal ones: the M x
 (M K) scaled squared distances. Both are timed beside the step, in the same run; only the ratios
@@ -67,7 +67,7 @@ def started(
 
 
 def step_row(algorithm: ais.PMC, n_proposals: int, dim: int, device: str, repetitions: int) -> Row:
-    """Seconds of one step, of its mixture density and of the bare arithmetic."""
+    """Seconds of one step, of its mixture density and of the bare operations."""
     target, state = trivial(dim), started(algorithm, n_proposals, dim, device)
     theta = algorithm.step(state, target)[1].samples.theta.flatten(0, 1)
     full = isinstance(state.proposals.scale, ais.Full)
@@ -116,7 +116,7 @@ def _kilobytes(status: Path, name: str) -> int:
 
 
 def memory_rows(device: str) -> list[Row]:
-    """Peak memory of a step against its budget: draws and noise, new state, and the temporaries allowed."""
+    """Peak memory of a step against its budget: draws and noise, new state, temporaries."""
     rows: list[Row] = []
     cases = [(ais.pmcnet, 50, 100, 1000), (ais.pmcnet_light, 20, 20, 61706)]
     for algorithm, n_proposals, n_draws, dim in cases:
@@ -129,13 +129,14 @@ def memory_rows(device: str) -> list[Row]:
             peak = peak_bytes(
                 lambda a=algorithm, s=state, d=dim, m=memory: a.step(s, trivial(d, m)), device
             )
-            rows.append({"M": n_proposals, "K": n_draws, "D": dim, "budget": memory, "draws": draws, "scale": scale,
-                         "peak": peak, "allowed": memory + 2 * draws + 2 * scale})  # fmt: skip
+            sizes = {"M": n_proposals, "K": n_draws, "D": dim, "budget": memory}
+            allowed = memory + 2 * draws + 2 * scale
+            rows.append({**sizes, "draws": draws, "scale": scale, "peak": peak, "allowed": allowed})
     return rows
 
 
 def narrow_error(device: str) -> float:
-    """Largest relative error of the diagonal mixture at sigma = 1e-4 against direct float64 evaluation."""
+    """Largest relative error of the diagonal mixture at sigma = 1e-4, against direct float64."""
     algorithm = replace(ais.pmcnet_light, n_draws=20)
     state = started(algorithm, 20, 61706, device, sigma=1e-4)
     theta = algorithm.step(state, trivial(61706))[1].samples.theta.flatten(0, 1)
@@ -176,7 +177,7 @@ def main() -> None:
     options = parser.parse_args()
     device, repetitions = options.device, options.repetitions
 
-    print("One step beside the arithmetic it needs (milliseconds, float64)")
+    print("One step beside the operations it needs (milliseconds, float64)")
     print(
         f"{'covariance':10} {'M':>3} {'K':>4} {'D':>6} {'bare':>9} {'mixture':>9} {'step':>9} "
         f"{'step/bare':>9}"
@@ -224,8 +225,14 @@ def main() -> None:
             if device == "cuda"
             else f"CPU, {torch.get_num_threads()} threads"
         )
-        report = {"device": name, "torch": torch.__version__, "steps": steps, "growth": growth, "memory": memory,
-                  "narrow_relative_error": narrow}  # fmt: skip
+        report = {
+            "device": name,
+            "torch": torch.__version__,
+            "steps": steps,
+            "growth": growth,
+            "memory": memory,
+            "narrow_relative_error": narrow,
+        }
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(report, indent=1) + "\n")
 

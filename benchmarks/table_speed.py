@@ -1,4 +1,4 @@
-"""How long and how much memory does a CSV of 10 000 x 20 take to fit, and a million rows to predict?
+"""How much time and memory does a CSV of 10 000 x 20 take to fit, and a million rows to predict?
 
 Makes the tables, runs `pmcnet fit` with its defaults and `pmcnet predict --passes 100` with a
 20-50-1 network as separate processes, and prints seconds, peak memory and rows per second.

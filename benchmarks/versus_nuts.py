@@ -1,8 +1,8 @@
-"""How long do annealed population Monte Carlo and NumPyro's NUTS take to the same predictions, on the same cores?
+"""How long do the annealed method and NumPyro's NUTS take to the same predictions?
 
-Both run in one process, one after the other. NUTS: two chains in parallel, its compilation
-included, since every new network or dataset pays for it. Predictions are compared with the stored
-long reference of `nuts.py`.
+Both run in one process on the same cores, one after the other. NUTS: two chains in parallel, its
+compilation included, since every new network or dataset pays for it. Predictions are compared with
+the stored long reference of `nuts.py`.
 
     python benchmarks/versus_nuts.py --json docs/results/versus_nuts.json
 """

@@ -25,13 +25,15 @@ from random import Random
 import torch
 from safetensors.torch import load_file
 
+from pmcnet import ais
 from pmcnet.cli import main
-from pmcnet.methods.checkpoint import load_checkpoint
+from pmcnet.io.checkpoint import load_checkpoint
 from pmcnet.methods.training.state import TrainingState
 from pmcnet.reports import page
 from pmcnet.runs.run_observer import VARIABLE
 
 SECONDS_BETWEEN_CHECKPOINTS = 0.03
+STATES = (ais.AnnealedState, ais.ChainState, ais.PMCState, TrainingState)
 DATA = ("fit", "wine", "--hidden", "4", "--device", "cpu", "--passes", "10", "--seed", "1")
 FIXED = ("--prior-std", "1")
 PMC = ("n_proposals=12", "n_draws=30", "n_steps=25", "n_epochs=25", "batch_size=20")
@@ -140,7 +142,7 @@ def seen(run: Path) -> str:
     if (run / "metrics.json").is_file():
         return "after the end"
     for path in (run / "checkpoint").glob("*.safetensors"):
-        load_checkpoint(path)
+        load_checkpoint(path, STATES)
     latest = run / "checkpoint" / "state.safetensors"
     if not latest.is_file():
         return (
@@ -150,7 +152,7 @@ def seen(run: Path) -> str:
         )
     if any((run / name).exists() for name in ("model", "predictions.csv")):
         return "while finishing"
-    state = load_checkpoint(latest)
+    state = load_checkpoint(latest, STATES)
     return f"in training ({state.stage})" if isinstance(state, TrainingState) else "in sampling"
 
 

@@ -14,8 +14,9 @@ import torch
 from safetensors.torch import load_file
 
 from cli.commands import classes, done, files, invoke, refused, written
+from pmcnet import ais
 from pmcnet.io import atomic
-from pmcnet.methods.checkpoint import load_checkpoint
+from pmcnet.io.checkpoint import load_checkpoint
 from pmcnet.methods.registry import METHODS
 from pmcnet.methods.training.state import TrainingState
 from pmcnet.reports import page
@@ -40,6 +41,8 @@ OPTIONS = {
     "sae": ("n_epochs=3", "n_members=3", "n_next_epochs=2", "n_chains=2"),
 }
 SAMPLED = ("annealed", "hmc", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc")
+
+STATES = (ais.AnnealedState, ais.ChainState, ais.PMCState, TrainingState)
 
 
 @pytest.fixture(autouse=True)
@@ -145,7 +148,7 @@ def test_every_method_is_stopped_after_a_step_and_resumed(
     assert "stopping after this step" in result.stderr
     said = f"Error: interrupted. A checkpoint was saved; go on with: pmcnet resume {out}"
     assert result.stderr.splitlines()[-1] == said
-    state = load_checkpoint(out / "checkpoint" / "state.safetensors")
+    state = load_checkpoint(out / "checkpoint" / "state.safetensors", STATES)
     assert (state.epoch if isinstance(state, TrainingState) else state.step) == 2
     assert not (out / ".lock").exists()
     done("resume", out)
@@ -178,7 +181,7 @@ def test_training_before_sampling_is_stopped_and_resumed(
     with monkeypatch.context() as patch:
         after(patch, EPOCHS, told, press(signal.SIGINT))
         assert invoke(*fit(table, method, out)).exit_code == 130
-    state = load_checkpoint(out / "checkpoint" / "state.safetensors")
+    state = load_checkpoint(out / "checkpoint" / "state.safetensors", STATES)
     assert (state.stage, state.epoch) == place
     epochs = seen_epochs(monkeypatch)
     done("resume", out)
@@ -208,7 +211,7 @@ def test_second_signal_leaves_the_last_checkpoint(table, whole, tmp_path, monkey
         after(patch, EPOCHS, 4, twice)
         result = invoke(*fit(table, "bbp", out))
     assert result.exit_code == 130
-    assert load_checkpoint(out / "checkpoint" / "state.safetensors").epoch == 3
+    assert load_checkpoint(out / "checkpoint" / "state.safetensors", STATES).epoch == 3
     done("resume", out)
     assert_same(out, whole("bbp"))
 
@@ -318,7 +321,7 @@ def test_disk_that_takes_no_more_leaves_a_run_to_go_on_with(
         after(patch, observed(method), 3, fill)
         result = invoke(*fit(table, method, out))
     failed(result, os.strerror(number), f"pmcnet resume {out}")
-    load_checkpoint(out / "checkpoint" / "state.safetensors")
+    load_checkpoint(out / "checkpoint" / "state.safetensors", STATES)
     done("resume", out)
     assert_same(out, whole(method))
 

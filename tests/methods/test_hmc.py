@@ -17,11 +17,12 @@ from pmcnet.bnn import (
     ModuleNetwork,
 )
 from pmcnet.errors import DivergedError, InputError
+from pmcnet.io.checkpoint import load_checkpoint, save_checkpoint
 from pmcnet.methods import Adam, Restarts
 from pmcnet.methods.energy_precision import MOST_ERROR, decisive
 from pmcnet.methods.hmc import HMCMethod
 from pmcnet.methods.sgmcmc.sghmc import SGHMC
-from pmcnet.methods.training.state import TrainingState, load_training, save_training
+from pmcnet.methods.training.state import TrainingState
 from pmcnet.paper.problem import paper_problem
 
 REFERENCE = Path(__file__).parents[1] / "statistical" / "nuts_reference.json"
@@ -160,12 +161,12 @@ def test_a_walk_goes_on_bit_for_bit(tmp_path, metric):
 
     def keep(state, info):
         if getattr(info, "stage", None) == "burn-in":
-            files.append(save_training(state, tmp_path / f"{state.epoch}"))
+            files.append(save_checkpoint(state, tmp_path / f"{state.epoch}"))
 
     whole = method.fit(target, seed=1, observers=[keep]).posterior
     assert len(files) == 4
     for file in files:
-        again = method.fit(target, seed=1, state=load_training(file)).posterior
+        again = method.fit(target, seed=1, state=load_checkpoint(file, [TrainingState])).posterior
         assert torch.equal(again.theta, whole.theta)
 
 
@@ -261,7 +262,7 @@ def test_steps_grow_with_the_noise_where_they_begin_short():
 
 
 class Rough(ModuleNetwork):
-    """Outputs rounded to 8 bits, as in arithmetic that not every processor has."""
+    """Outputs rounded to 8 bits, as in a precision that not every processor has."""
 
     def __call__(self, theta, x):
         return super().__call__(theta, x).bfloat16().to(x)
@@ -281,12 +282,12 @@ def images(kind=ModuleNetwork):
 def test_rounding_is_measured_and_kept_below_a_tenth_of_a_nat():
     theta = 0.3 * torch.randn(4, images().dim, generator=torch.Generator().manual_seed(1))
     path = decisive(images(), theta)
-    error = path.arithmetic.error
+    error = path.precision.error
     assert path._exact is None
     assert error < 1e-2
     rough = images(Rough)
     path = decisive(rough, theta)
-    error = path.arithmetic.error
+    error = path.precision.error
     assert not isinstance((path._exact or path.target).network, Rough)
     assert error <= MOST_ERROR
     assert (
@@ -302,7 +303,7 @@ class Coarse(Rough):
         return ModuleNetwork.__call__(self, theta, x).mul(48).round().div(48)
 
 
-def test_arithmetic_is_that_of_the_start_when_a_run_goes_on():
+def test_precision_is_that_of_the_start_when_a_run_goes_on():
     target, states = images(Coarse), []
     method = HMCMethod(
         n_chains=4,
@@ -314,8 +315,8 @@ def test_arithmetic_is_that_of_the_start_when_a_run_goes_on():
         again = method.fit(target, seed=0, state=state).posterior
         assert torch.equal(again.theta, whole.theta)
         assert again.energy_error == whole.energy_error
-    kinds = {decisive(target, state.points.theta).arithmetic.deciding for state in states}
-    assert kinds != {states[0].arithmetic.deciding}  # measured elsewhere it would be another
+    kinds = {decisive(target, state.points.theta).precision.deciding for state in states}
+    assert kinds != {states[0].precision.deciding}  # measured elsewhere it would be another
 
 
 def test_scales_that_are_not_to_adapt_stay():
@@ -346,17 +347,17 @@ class RoughGradient(ModuleNetwork):
         return ModuleNetwork(self.module)
 
 
-def test_gradients_are_in_arithmetic_that_keeps_to_the_energy():
+def test_gradients_are_in_a_precision_that_keeps_to_the_energy():
     theta = 0.3 * torch.randn(2, images().dim, generator=torch.Generator().manual_seed(1))
     sigma = torch.full((images().dim,), 0.003)
     fine = images()
     path = decisive(fine, theta, sigma)
-    error = path.arithmetic.error
+    error = path.precision.error
     assert path.target is fine
     assert error < MOST_ERROR
     rough = images(RoughGradient)
     path = decisive(rough, theta, sigma)
-    error = path.arithmetic.error
+    error = path.precision.error
     assert not isinstance(path.target.network, RoughGradient)
     assert path._exact is rough  # whose values are as good
     assert error < MOST_ERROR

@@ -7,19 +7,18 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from pmcnet import ais
 from pmcnet.bnn import MLP, BayesianTarget, Gaussian, LearnedGaussian
 from pmcnet.errors import InputError
+from pmcnet.io.checkpoint import FORMAT, load_checkpoint, save_checkpoint
 from pmcnet.methods import Adam, Jitter, Restarts
 from pmcnet.methods.bbp import BBP
-from pmcnet.methods.checkpoint import load_checkpoint, problem_of, save_checkpoint
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.methods.registry import METHODS as REGISTERED
 from pmcnet.methods.registry import options
 from pmcnet.methods.sae import SAE
 from pmcnet.methods.sgmcmc.sgld import SGLD
-from pmcnet.methods.training.state import TrainingState, load_training, save_training
+from pmcnet.methods.training.state import TrainingState
 
 N_EPOCHS = 6
 METHODS = {
@@ -63,7 +62,7 @@ def saved(method, target, validation, folder, seed=3):
 
     def keep(state, info):
         assert info[:3] == (state.epoch, N_EPOCHS, "fit")
-        files.append(save_training(state, folder / f"{state.epoch}.safetensors"))
+        files.append(save_checkpoint(state, folder / f"{state.epoch}.safetensors"))
 
     return method.fit(target, seed=seed, validation=validation, observers=[keep]), files
 
@@ -87,7 +86,7 @@ def test_training_goes_on_after_any_epoch_bit_for_bit(name, validated, tmp_path)
             target,
             seed=3,
             validation=validation,
-            state=load_training(file),
+            state=load_checkpoint(file, [TrainingState]),
             observers=[lambda *given, seen=seen: seen.append(given[0])],
         )
         assert torch.equal(fitted.posterior.theta, whole.posterior.theta)
@@ -99,7 +98,7 @@ def test_training_goes_on_after_any_epoch_bit_for_bit(name, validated, tmp_path)
 def test_state_after_going_on_is_that_of_the_whole_training(name, tmp_path):
     method, (target, rows) = METHODS[name], target_of(name)
     _, files = saved(method, target, rows, tmp_path)
-    known = [load_training(file) for file in files]
+    known = [load_checkpoint(file, [TrainingState]) for file in files]
     again = []
     method.fit(
         target,
@@ -127,7 +126,7 @@ def test_training_goes_on_where_it_was_on_its_device(name, device, tmp_path):
     target, rows = problem()
     target = replace(target, x=target.x.to(device), y=target.y.to(device))
     whole, files = saved(METHODS[name], target, (rows[0].to(device), rows[1].to(device)), tmp_path)
-    state = load_training(files[2], device)
+    state = load_checkpoint(files[2], [TrainingState], device)
     fitted = METHODS[name].fit(
         target, seed=3, validation=(rows[0].to(device), rows[1].to(device)), state=state
     )
@@ -147,10 +146,10 @@ def test_start_of_a_sampler_goes_on_bit_for_bit(start, tmp_path):
         4,
         seed=1,
         validation=validation,
-        observers=[lambda s, info: files.append(save_training(s, tmp_path / str(s.epoch)))],
+        observers=[lambda s, info: files.append(save_checkpoint(s, tmp_path / str(s.epoch)))],
     )
     for file in files:
-        state = load_training(file)
+        state = load_checkpoint(file, [TrainingState])
         assert state.stage == "start"
         assert torch.equal(start(target, 4, seed=1, validation=validation, state=state), whole)
     with pytest.raises(InputError, match="it is of a start, and this is a fit"):
@@ -160,7 +159,7 @@ def test_start_of_a_sampler_goes_on_bit_for_bit(start, tmp_path):
 def state_of(name, tmp_path, **given):
     target, validation = problem()
     _, files = saved(METHODS[name], target, validation, tmp_path, **given)
-    return target, validation, load_training(files[2])
+    return target, validation, load_checkpoint(files[2], [TrainingState])
 
 
 @pytest.mark.parametrize(
@@ -213,22 +212,6 @@ def test_state_of_another_method_is_refused(name, other, tmp_path):
         METHODS[name].fit(target, seed=3, state=state)
 
 
-def test_either_kind_of_state_is_told_by_its_file(tmp_path):
-    _, _, state = state_of("bbp", tmp_path)
-    path = save_checkpoint(state, tmp_path / "a", problem="this one")
-    assert isinstance(load_checkpoint(path), TrainingState)
-    assert problem_of(path) == "this one"
-    sampler = ais.pmcnet.init(torch.zeros(3, 2, dtype=torch.float64), seed=1)
-    save_checkpoint(sampler, path)
-    assert isinstance(load_checkpoint(path), ais.PMCState)
-    assert problem_of(path) == ""
-    with pytest.raises(InputError, match="another version or kind"):
-        load_training(path)
-    for reading in (load_checkpoint, load_training, problem_of):
-        with pytest.raises(InputError, match="cannot be read as a checkpoint"):
-            reading(tmp_path / "nothing")
-
-
 @pytest.mark.parametrize(
     ("form", "says"),
     [
@@ -240,13 +223,15 @@ def test_either_kind_of_state_is_told_by_its_file(tmp_path):
         ({"epoch": 1, "seed": 1, "stage": []}, "stage must be"),
         ({"epoch": 1, "seed": 1, "stage": "fit", "more": 1}, "more"),
         ({"epoch": 1, "stage": "fit"}, "seed"),
-        ([1, 2], "mapping"),
+        ({"epoch": 1, "seed": 1, "stage": "fit", "tensors": 3}, "tensors"),
     ],
 )
 def test_file_that_holds_no_training_is_refused(form, says, tmp_path):
-    metadata = {"format": "pmcnet-training-1", "state": json.dumps(form)}
+    tensors = {"parts": {"theta": {"tensor": "theta"}}}
+    state = {"type": "TrainingState", "parts": {"tensors": tensors, **form}}
+    metadata = {"format": FORMAT, "state": json.dumps(state)}
     save_file({"theta": torch.zeros(2)}, tmp_path / "a", metadata=metadata)
     with pytest.raises(
         InputError, match=rf"cannot be read as a checkpoint \(.*{says}.*\)\. Start the run again"
     ):
-        load_training(tmp_path / "a")
+        load_checkpoint(tmp_path / "a", [TrainingState])
