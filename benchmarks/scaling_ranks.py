@@ -24,7 +24,7 @@ from typing import Any
 import torch
 
 from pmcnet import ais
-from pmcnet.ais.annealed.tempering import FixedTemperatures
+from pmcnet.ais.annealed.tempering import FixedTempering
 from pmcnet.bnn import MLP, BayesianTarget, Bernoulli, GaussianPrior
 from pmcnet.distributed import joined
 
@@ -56,12 +56,12 @@ def work() -> None:
         found["pmcnet"] = _timed(
             lambda: ais.run(algorithm, problem, state, n_steps=N_STEPS, comm=comm), comm, N_STEPS
         )
-        ladder = FixedTemperatures((0.001, 0.01, 0.1, 1.0))
+        ladder = FixedTempering((0.001, 0.01, 0.1, 1.0))
         annealed = ais.AnnealedPMC(
             n_particles=P,
             n_moves=2,
             move=ais.HMC(n_leapfrog=8),
-            temperatures=ladder,
+            tempering=ladder,
             preconditioner=ais.Score("diagonal"),
         )
         found["annealed"] = _timed(lambda: annealed.run(problem, seed=0, comm=comm), comm, 4)

@@ -19,7 +19,7 @@ from pmcnet.methods.training.state import TrainingState
 
 # Parts of a state of SGHMC: networks at the beginning of the epoch, which have not diverged, and
 # how often each chain was reset.
-NETWORKS, N_RESETS = "good_theta", "n_returns"
+NETWORKS, N_RESETS = "good_theta", "n_resets"
 _SECONDS_BETWEEN_CHECKPOINTS = 60.0
 
 
@@ -69,7 +69,7 @@ class Run:
         if observer.spent:
             return
         with suppress(BudgetSpent):
-            self.study.chains.walk(
+            self.study.chains.run(
                 target,
                 theta,
                 seed=self.seed,

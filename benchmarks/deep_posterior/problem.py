@@ -99,7 +99,7 @@ class Problem:
         target = self.target
         with torch.no_grad():
             drawn = [
-                target.likelihood.mean(target.network(theta, rows))
+                target.likelihood.mean(target.network(theta, rows), theta[:, target.n_parameters :])
                 for rows in self.x_test.split(_AT_ONCE)
             ]
         return average.plus(torch.cat(drawn, dim=1), self.label)

@@ -115,7 +115,7 @@ def probabilities(problem: Problem, theta: Tensor) -> Tensor:
     target = problem.target
     with torch.no_grad():
         parts = [
-            target.likelihood.mean(target.network(theta, rows))
+            target.likelihood.mean(target.network(theta, rows), theta[:, target.n_parameters :])
             for rows in problem.x_test[: len(problem.label)].split(2000)
         ]
     found = torch.cat(parts, dim=1).double()

@@ -22,7 +22,7 @@ from pmcnet.methods.extras import requirements
 from pmcnet.methods.extras.laplace import LaplaceMethod
 
 pytestmark = pytest.mark.skipif(
-    not requirements.installed("laplace"),
+    not LaplaceMethod().library.installed,
     reason="laplace-torch is not installed: pip install 'pmcnet[laplace]'",
 )
 N, N_DRAWS = 60, 20_000

@@ -21,11 +21,11 @@ from pmcnet.bnn import (
 from pmcnet.errors import InputError
 from pmcnet.methods.extras.jax_density import log_density
 from pmcnet.methods.extras.nuts import NUTSMethod
-from pmcnet.methods.extras.requirements import installed
 from pmcnet.paper.problem import paper_problem
 
 pytestmark = pytest.mark.skipif(
-    not installed("nuts"), reason="NumPyro is not installed: pip install 'pmcnet[nuts]'"
+    not NUTSMethod().library.installed,
+    reason="NumPyro is not installed: pip install 'pmcnet[nuts]'",
 )
 
 LIKELIHOODS = {
