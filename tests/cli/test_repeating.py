@@ -1,4 +1,4 @@
-"""Runs that are repeated from their config, interrupted and resumed give the same numbers, bit for bit."""
+"""Runs that are repeated, or interrupted and resumed, give the same numbers, bit for bit."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""Several methods on the same rows: a run for each, and one table and page that set them side by side."""
+"""Several methods on the same rows: a run for each, and one table and page of them all."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -104,7 +104,7 @@ def compare_runs(
 
 
 def _own(settings: RunSettings, name: str) -> RunSettings:
-    """The settings of one method: evidence chooses the prior of annealed only, so the others choose their own way."""
+    """The settings of one method; only annealed can choose its prior by the evidence."""
     by_evidence = settings.prior_std == "evidence" and name != "annealed"
     return replace(
         settings,
