@@ -311,7 +311,7 @@ def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("Error: there is no file")
 
 
-@pytest.mark.parametrize("when", ["unfitted", "score"])
+@pytest.mark.parametrize("when", ["unfitted", "predictions_of"])
 def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypatch, when):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("by\nzero")

@@ -18,7 +18,8 @@ from pmcnet.runs import predict
 
 RUN_FILES = {
     "config.toml", "model", "model/model.json", "model/tensors.safetensors", "metrics.json",
-    "predictions.csv", "history.jsonl", "report.html", "report.json", "checkpoint", "checkpoint/state.safetensors",
+    "predictions.csv", "history.jsonl", "report.html", "report.json", "checkpoint",
+    "checkpoint/state.safetensors",
 }  # fmt: skip
 
 

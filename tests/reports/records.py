@@ -254,7 +254,7 @@ def regression_compared():
 
 
 def _four(names):
-    """Four methods: the first two are tied, the last is a single network of which little is known."""
+    """Four methods: the first two are tied, of the last, a single network, little is known."""
     entries = []
     for i, method in enumerate(("annealed", "ensemble of networks", "mc-dropout", "adam")):
         value = {

@@ -48,7 +48,7 @@ class Lines(Shown):
 
 @pytest.fixture
 def losses(monkeypatch):
-    """Models that are not fitted; what each was made from and shown, with losses given in advance."""
+    """Models that are not fitted; what each was made from and shown, with given losses."""
     seen = {"settings": [], "fitted": [], "judged": [], "losses": iter(())}
 
     class Model:
