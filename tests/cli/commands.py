@@ -21,8 +21,8 @@ TINY = (
     "cpu",
 )
 LIGHT = (
-    "--method", "pmcnet-light", "--option", "n_proposals=4", "--option", "n_draws=5", "--option", "n_steps=4",
-    "--option", "n_epochs=5", "--hidden", "2", "--device", "cpu",
+    "--method", "pmcnet-light", "--option", "n_proposals=4", "--option", "n_draws=5",
+    "--option", "n_steps=4", "--option", "n_epochs=5", "--hidden", "2", "--device", "cpu",
 )  # fmt: skip
 
 
@@ -38,7 +38,7 @@ def done(*arguments: object) -> Result:
 
 
 def refused(*arguments: object, says: tuple[str, ...] = ()) -> str:
-    """A command that fails as bad input does: exit code 2 and one line on standard error, which says all of `says`."""
+    """A command that fails as bad input does: exit code 2, and one line that says all of `says`."""
     result = invoke(*arguments)
     assert result.exit_code == 2, result.output
     (line,) = result.stderr.splitlines()
@@ -56,7 +56,7 @@ def files(folder: Path) -> set[str]:
 
 
 def classes(n_rows: int = 30) -> pd.DataFrame:
-    """Two classes as texts; numbers with gaps, a category with gaps."""
+    """Two classes as strings; numbers with gaps, a category with gaps."""
     draw = np.random.default_rng(0)
     x, z = draw.normal(size=n_rows).round(3), draw.normal(size=n_rows).round(3)
     city = draw.choice(["Bergen", "Oslo", "Tromsø"], n_rows).astype(object)

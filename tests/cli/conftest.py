@@ -33,5 +33,5 @@ def regressed(tables) -> Path:
 
 @pytest.fixture
 def no_page(classified, regressed, monkeypatch) -> None:
-    """Pages are left undrawn, which is most of the time of a small run; the shared runs have theirs."""
+    """Pages are not drawn, which take most of the time of a small run; shared runs have one."""
     monkeypatch.setattr(page, "write_report", lambda record, path: Path(path).write_text("<html>"))

@@ -13,7 +13,7 @@ from pmcnet.runs import fit as run_fit
 
 @pytest.fixture
 def fit(tmp_path):
-    """Fit what is in a file of this content, which must be refused and leave the folder as it was."""
+    """Fit a file of this content, which must be refused and leave the folder as it was."""
 
     def run(
         content: str | bytes | pd.DataFrame,
@@ -193,7 +193,7 @@ def test_feature_called_like_a_prediction_is_refused(fit):
 
 
 def test_text_target_cannot_be_a_regression(fit):
-    fit(classes(), "--task", "regression", says=("holds texts such as", "classification"))
+    fit(classes(), "--task", "regression", says=("holds strings such as", "classification"))
 
 
 def test_measured_numbers_cannot_be_classes(fit):
@@ -311,7 +311,7 @@ def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("Error: there is no file")
 
 
-@pytest.mark.parametrize("when", ["unfitted", "score"])
+@pytest.mark.parametrize("when", ["unfitted", "predictions_of"])
 def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypatch, when):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("by\nzero")

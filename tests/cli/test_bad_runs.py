@@ -1,4 +1,4 @@
-"""Runs, models, configs and new rows that cannot be used: one sentence, exit code 2, and nothing is written."""
+"""Runs, models, configs and rows that cannot be used: one sentence, exit code 2, no files."""
 
 import json
 import shutil
@@ -112,8 +112,8 @@ def test_table_that_cannot_be_scored_is_refused(classified, tmp_path, frame, say
     refused("evaluate", classified, written(frame, tmp_path / "rows.csv"), says=(says,))
 
 
-def test_regression_cannot_be_scored_on_texts(regressed, tables):
-    refused("evaluate", regressed, tables / "classes.csv", says=("holds texts such as",))
+def test_regression_cannot_be_scored_on_strings(regressed, tables):
+    refused("evaluate", regressed, tables / "classes.csv", says=("holds strings such as",))
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def _with_data(run: Path, data: Path) -> None:
     ("text", "says"),
     [
         ("data = ", "not a readable TOML file"),
-        ("data = 3", "data must be a text; got 3"),
+        ("data = 3", "data must be a string; got 3"),
         ("wings = 2", "there is no setting wings; there are data, target"),
         ("hidden = 'a'", "hidden must be a list of whole numbers; got 'a'"),
         ("hidden = [1.5]", "hidden must be a list of whole numbers"),
@@ -303,11 +303,11 @@ def _with_data(run: Path, data: Path) -> None:
         ("activation = 'sine'", "activation must be one of tanh, relu, sigmoid, silu"),
         ("prior = 'cauchy'", "prior must be one of gaussian, layer, laplace"),
         ("feature_scaling = 'x'", "feature_scaling must be one of columns, common, none"),
-        ("prior_std = [1]", "prior_std must be a number or a text"),
+        ("prior_std = [1]", "prior_std must be a number or a string"),
         ("method_options = 3", "method_options must be a table"),
         ("method_options = {n_particles = 'x'}", "n_particles must be a whole number"),
         ("provenance = 3", "provenance must be a table"),
-        ("method = 3", "method must be a text"),
+        ("method = 3", "method must be a string"),
     ],
 )
 def test_config_that_cannot_be_is_refused(tables, tmp_path, text, says):

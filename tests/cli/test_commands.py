@@ -17,8 +17,9 @@ from pmcnet.methods import registry
 from pmcnet.runs import predict
 
 RUN_FILES = {
-    "config.toml", "model", "model/model.json", "model/tensors.safetensors", "metrics.json", "predictions.csv",
-    "history.jsonl", "report.html", "report.json", "checkpoint", "checkpoint/state.safetensors",
+    "config.toml", "model", "model/model.json", "model/tensors.safetensors", "metrics.json",
+    "predictions.csv", "history.jsonl", "report.html", "report.json", "checkpoint",
+    "checkpoint/state.safetensors",
 }  # fmt: skip
 
 

@@ -176,7 +176,7 @@ def test_run_interrupted_while_scoring_is_resumed(classified, tables, tmp_path, 
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(fit, "score", press)
+        patch.setattr(fit, "predictions_of", press)
         result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", out)
     assert result.exit_code == 130
     assert f"go on with: pmcnet resume {out}" in result.stderr

@@ -14,7 +14,7 @@ SIGNS = tuple("=+-@\t\r")
 
 
 def hostile() -> pd.DataFrame:
-    """Formulas as classes, categories, identifiers and names of columns; a class that holds a carriage return."""
+    """Formulas as classes, categories, identifiers and column names; a class with a line break."""
     frame = classes()
     frame["y"] = frame["y"].map({"yes": "=HYPERLINK(1)", "no": "@no\rno"})
     frame["city"] = frame["city"].map({"Bergen": "+b|'x'!A1", "Oslo": "-oslo", "Tromsø": "-"})

@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing fetched, nothing clipped, readable on a phone and in the dark."""
+"""The page in a real browser: nothing fetched or clipped, readable on a phone and in the dark."""
 
 import json
 import os
@@ -39,7 +39,8 @@ N_DRAWINGS |= {"thirty classes compared": 42}
 N_WITHOUT_LETTERS = {"regression compared": 3}  # violins above the last, which has the axis of all
 WIDTHS = (390, 1280)
 
-OVERFLOW = "const e = document.documentElement; return [e.scrollWidth, e.clientWidth, document.body.scrollWidth]"
+OVERFLOW = """const e = document.documentElement;
+return [e.scrollWidth, e.clientWidth, document.body.scrollWidth]"""
 DRAWINGS = """return [...document.querySelectorAll('svg.drawing')].map(svg => {
   const box = svg.getBoundingClientRect();
   const letters = [...svg.querySelectorAll('text')].map(t => {
@@ -50,14 +51,17 @@ DRAWINGS = """return [...document.querySelectorAll('svg.drawing')].map(svg => {
     const r = t.getBoundingClientRect();
     return r.left < -1 || r.right > document.documentElement.clientWidth + 1;
   }).map(t => t.textContent);
-  return {width: box.width, height: box.height, left: box.left, right: box.right, visible: svg.checkVisibility(),
+  return {width: box.width, height: box.height, left: box.left, right: box.right,
+          visible: svg.checkVisibility(),
           smallest: letters.length ? Math.min(...letters) : null, outside};
 })"""
-COLOURS = """const page = getComputedStyle(document.body), letters = document.querySelector('svg.drawing text');
+COLOURS = """const page = getComputedStyle(document.body);
+const letters = document.querySelector('svg.drawing text');
 const card = getComputedStyle(document.querySelector('section'));
 const badge = getComputedStyle(document.querySelector('.badge'));
 const note = document.querySelector('figcaption, footer');
-return {paper: page.backgroundColor, ink: page.color, card: card.backgroundColor, soft: getComputedStyle(note).color,
+return {paper: page.backgroundColor, ink: page.color, card: card.backgroundColor,
+        soft: getComputedStyle(note).color,
         badge: badge.color, badgePaper: badge.backgroundColor,
         letters: letters ? getComputedStyle(letters).fill : page.color}"""
 

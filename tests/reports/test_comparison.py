@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from pmcnet.errors import InputError
-from pmcnet.reports.comparison import comparison, milliseconds
+from pmcnet.reports.comparison import comparison
 from pmcnet.reports.figures.roc_methods import style_of
 from pmcnet.reports.figures.violins import common_axis
+from pmcnet.reports.html import milliseconds
 from reports import records
 
 KINDS = {
@@ -27,7 +28,7 @@ NEW = (
     "trials",
 )
 MARKED = (
-    "marked: the best, or not told apart from it on these rows "
+    "marked: the best, or not significantly worse on these rows "
     "(95 % interval of the difference over resampled test rows)"
 )
 
@@ -128,7 +129,7 @@ def test_comparison_tells_the_settings_and_how_they_were_chosen():
     assert "|early_stopping no, rate 0.01||validation||6||-|" in cells[1]
     assert "|prior_std 1||as given||-||-|" in cells[2]
     assert len(cells) == 3
-    assert "Test rows had no say" in body
+    assert "Test rows were not used" in body
 
 
 def test_curves_of_nine_methods_look_different():

@@ -1,14 +1,16 @@
 import re
 from html.parser import HTMLParser
+from typing import get_args
 
 import pytest
 
+from pmcnet.ais.diagnostics import Status
 from pmcnet.errors import InputError
-from pmcnet.reports import figure_sections, page
+from pmcnet.reports import figure_sections, page, sections
 from pmcnet.reports.figures.arrays import finite
-from pmcnet.reports.html import Markup, count, number, setting, share, tag
+from pmcnet.reports.html import Markup, count, number, real, setting, share, tag
 from pmcnet.reports.page import render, write_report
-from pmcnet.reports.record import real
+from pmcnet.reports.record import STATUSES
 from reports import records
 
 KINDS = {
@@ -355,6 +357,40 @@ def test_page_refuses_what_is_no_mapping():
 
 def test_tag_escapes_text_and_keeps_markup():
     assert tag("b", "<", Markup("<i>"), None, class_='"') == '<b class="&quot;">&lt;<i></b>'
+
+
+def judged(khat, limits, status="doubtful"):
+    """The page of a run of 504 draws with this k-hat, as the verdict judged it."""
+    record = records.bare()
+    verdict = {"status": status, "reason": "k-hat was judged.", "limits": limits}
+    diagnostics = {"n_draws": 504, "ess": 300.0, "khat": khat}
+    return render(record | {"verdict": verdict, "diagnostics": diagnostics})
+
+
+def test_khat_is_judged_by_the_limit_of_the_verdict():
+    above = judged(0.65, {"khat": 0.63, "ess": 100.0})
+    assert "tail of the weights; above the limit of 0.63, so rare draws may dominate" in above
+    within = judged(0.65, {"khat": 0.7, "ess": 100.0}, "trustworthy")
+    assert "tail of the weights; within the limit of 0.70" in within
+    at = judged(0.7, {"khat": 0.7}, "trustworthy")
+    assert "within the limit of 0.70" in at
+    assert not any("reliable" in text for text in (above, within, at))
+
+
+@pytest.mark.parametrize("limits", [{}, None, {"ess": 100.0}, {"khat": None}, {"khat": "x"}])
+def test_khat_without_a_limit_is_not_judged(limits):
+    page = judged(0.65, limits)
+    assert "Pareto k-hat" in page
+    assert not re.search(r"reliable|the limit|0\.7\b", page)
+
+
+def test_limits_of_a_verdict_are_a_mapping():
+    with pytest.raises(InputError, match="verdict limits of a record must be a mapping; got list"):
+        judged(0.65, [0.63])
+
+
+def test_every_status_of_a_verdict_has_its_sign_and_its_meaning():
+    assert set(sections._SIGNS) == set(sections._MEANING) == set(STATUSES) == set(get_args(Status))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Which methods are best, and which cannot be told apart from the best."""
+"""Which methods are best, and which do not differ significantly from the best."""
 
 import numpy as np
 

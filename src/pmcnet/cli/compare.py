@@ -7,7 +7,10 @@ import click
 
 from pmcnet.cli.fit import model_options
 
-TITLE = "averaged predictions on the same test rows (one draw: mean, std); * the best, or not told apart from it"
+TITLE = (
+    "averaged predictions on the same test rows (one draw: mean, std); "
+    "* the best, or not significantly worse"
+)
 
 
 @click.command()
@@ -23,8 +26,8 @@ TITLE = "averaged predictions on the same test rows (one draw: mean, std); * the
     type=click.Choice(["validation", "none"]),
     default="validation",
     show_default=True,
-    help="Baselines are fitted with the best of six choices of settings on a fifth of the training rows, or with their "
-    "defaults.",
+    help="Baselines are fitted with the best of six choices of settings on a fifth of the "
+    "training rows, or with their defaults.",
 )
 @model_options
 @click.option(

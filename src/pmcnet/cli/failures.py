@@ -1,4 +1,7 @@
-"""How commands fail: a sentence on standard error; 2 for bad input, 1 for a failure inside, 130 and 143 for signals."""
+"""How commands fail: a sentence on standard error and an exit code.
+
+The code is 2 for bad input, 1 for a failure inside, 130 and 143 for signals.
+"""
 
 import os
 import traceback
@@ -29,7 +32,7 @@ class Terminated(click.ClickException):
 
 
 class Commands(click.Group):
-    """A group whose commands fail plainly; with --debug the traceback is shown before the sentence."""
+    """A group whose commands fail in one sentence; --debug shows the traceback before it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options before the command."""
@@ -53,7 +56,7 @@ class Commands(click.Group):
         except Exception as error:
             if ctx.params.get("debug"):
                 click.echo(traceback.format_exc(), err=True, nl=False)
-            raise _told_once(_plain(error), error) from error
+            raise _once(_plain(error), error) from error
 
 
 def _plain(error: Exception) -> click.ClickException:
@@ -70,13 +73,13 @@ def _plain(error: Exception) -> click.ClickException:
         return click.ClickException(
             "there is not enough memory for this. Give fewer rows or columns, or a smaller network."
         )
-    told = " ".join(f"{type(error).__name__}: {error}".split())
+    words = " ".join(f"{type(error).__name__}: {error}".split())
     return click.ClickException(
-        f"a failure inside pmcnet ({told}). Run it again with pmcnet --debug to see where."
+        f"a failure inside pmcnet ({words}). Run it again with pmcnet --debug to see where."
     )
 
 
-def _told_once(plain: click.ClickException, error: Exception) -> click.ClickException:
+def _once(plain: click.ClickException, error: Exception) -> click.ClickException:
     """Of several processes the first speaks; the others where they have something else to say."""
     if "RANK" not in os.environ or not isinstance(
         error, InputError | ProcessLostError | RunInterrupted
@@ -91,5 +94,5 @@ def _told_once(plain: click.ClickException, error: Exception) -> click.ClickExce
 
 def _usage(error: click.UsageError) -> str:
     """What click says of options and arguments, with where to read on."""
-    told = " ".join(error.format_message().split())
-    return f"{told} See: {error.ctx.command_path if error.ctx else 'pmcnet'} --help"
+    words = " ".join(error.format_message().split())
+    return f"{words} See: {error.ctx.command_path if error.ctx else 'pmcnet'} --help"

@@ -3,7 +3,7 @@
 Import the part you need, so that text never waits for matplotlib:
 
     from pmcnet.reports import tables     # plain, rich_table, markdown
-    from pmcnet.reports import figures    # roc, roc_grid, metric_by_step, histograms, confusion, squared_errors
+    from pmcnet.reports import figures    # roc, confusion, histograms, ...: files
     from pmcnet.reports import progress   # AnnealingProgress
     from pmcnet.reports import page       # write_report: the self-contained HTML page of a run
 """

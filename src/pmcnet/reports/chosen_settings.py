@@ -4,15 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmcnet.errors import InputError
-from pmcnet.reports.html import MISSING, Markup, joined, setting, table, tag
-from pmcnet.reports.record import real
-from pmcnet.reports.sections import seconds
+from pmcnet.reports.html import MISSING, Markup, joined, real, seconds, setting, table, tag
 
 _WORDS = (
     "Each was fitted with the best of the settings tried: by the likelihood of validation rows, "
-    "held out of the "
-    "training rows, or by the evidence. Test rows had no say. The time of the search is not in "
-    "that of the fit."
+    "held out of the training rows, or by the evidence. Test rows were not used. The time of the "
+    "search is not in that of the fit."
 )
 
 
@@ -39,12 +36,12 @@ def _row(item: Mapping[str, Any]) -> list[str]:
             f"chosen must hold settings by name and trials a list; got {chosen!r:.40}, "
             f"{trials!r:.40}."
         )
-    told = ", ".join(f"{name} {_value(value)}" for name, value in chosen.items())
+    listed = ", ".join(f"{name} {_value(value)}" for name, value in chosen.items())
     how = setting(item.get("chosen_by")) if trials else "as given"
     spent = item.get("tuning_seconds")
     return [
         setting(item.get("method")),
-        told,
+        listed,
         how,
         str(len(trials)) if trials else MISSING,
         seconds(spent or None),

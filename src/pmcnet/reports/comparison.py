@@ -8,15 +8,26 @@ from pmcnet.reports.chosen_settings import chosen_settings
 from pmcnet.reports.confusion_tables import matrices_beside
 from pmcnet.reports.figures.confusion import checked_counts
 from pmcnet.reports.figures.forest import name_of
-from pmcnet.reports.figures.roc_methods import rival, rivals_figure
+from pmcnet.reports.figures.roc_methods import method_curve, methods_figure
 from pmcnet.reports.figures.violins import squared_errors, violins_figure
-from pmcnet.reports.html import MISSING, Markup, count, joined, number, setting, table, tag
-from pmcnet.reports.record import class_names, real
-from pmcnet.reports.sections import Section, badge, seconds
+from pmcnet.reports.html import (
+    Markup,
+    count,
+    joined,
+    milliseconds,
+    number,
+    real,
+    seconds,
+    setting,
+    table,
+    tag,
+)
+from pmcnet.reports.record import class_names
+from pmcnet.reports.sections import Section, badge
 
 _SIGN = "★"
 _MARKED = (
-    f"{_SIGN} marked: the best, or not told apart from it on these rows "
+    f"{_SIGN} marked: the best, or not significantly worse on these rows "
     "(95 % interval of the difference over resampled test rows)."
 )
 _BOLD = "Bold: the best of its column, degenerate runs left out."
@@ -28,7 +39,7 @@ Entries = Sequence[Mapping[str, Any]]
 
 
 def comparison(record: Mapping[str, Any]) -> Section | None:
-    """Return several methods side by side: metrics, and where given settings, curves, confusions and errors."""
+    """Return several methods side by side: metrics, settings, curves, confusions and errors."""
     entries = record.get("comparison")
     if not entries:
         return None
@@ -41,27 +52,19 @@ def comparison(record: Mapping[str, Any]) -> Section | None:
     return Section("comparison", "Comparison of methods", joined([*parts, _errors(entries)]))
 
 
-def milliseconds(value: Any) -> str:
-    """Return a time given in milliseconds in the unit that suits it."""
-    if not real(value):
-        return MISSING
-    if value >= 1000:
-        return seconds(value / 1000)
-    small, unit = (value, "ms") if value >= 0.1 or value == 0 else (1000 * value, "µs")
-    return f"{small:.2g} {unit}" if small < 10 else f"{small:.0f} {unit}"
-
-
 def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
     known = {metric["name"]: metric for metric in record["metrics"]}
     names = list(dict.fromkeys(name for item in entries for name in item.get("metrics") or {}))
-    told = any(item.get("best") is not None for item in entries)
+    tested = any(item.get("best") is not None for item in entries)
     tops = {name: _top(entries, name, (known.get(name) or {}).get("better")) for name in names}
     timed = any(item.get("milliseconds_per_row") is not None for item in entries)
     drawn = any(item.get("per_draw") for item in entries)
     rows = []
     for item in entries:
-        best = _best(item) if told else [name for name in names if _is_top(item, name, tops[name])]
-        values = [_value(item, name, marked=name in best, signed=told) for name in names]
+        best = (
+            _best(item) if tested else [name for name in names if _is_top(item, name, tops[name])]
+        )
+        values = [_value(item, name, marked=name in best, signed=tested) for name in names]
         cost = [
             seconds(item.get("seconds")),
             *([milliseconds(item.get("milliseconds_per_row"))] if timed else []),
@@ -69,7 +72,7 @@ def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
         rows.append([_who(item), *values, count(item.get("ess")), *cost])
     labels = [name_of(known[name]) if name in known else str(name) for name in names]
     header = ["method", *labels, "effective draws", "time", *(["time per row"] if timed else [])]
-    words = [_MARKED if told else _BOLD, *([_DRAWS] if drawn else [])]
+    words = [_MARKED if tested else _BOLD, *([_DRAWS] if drawn else [])]
     listed = table(header, rows, "Comparison of methods")
     return joined([listed, tag("p", " ".join(words), class_="note")])
 
@@ -106,7 +109,7 @@ def _value(item: Mapping[str, Any], name: str, *, marked: bool, signed: bool) ->
     """Return the value of a metric, and below it what single draws reach."""
     value = number((item.get("metrics") or {}).get(name))
     sign = (
-        tag("span", _SIGN, class_="star", title="best, or not told apart from it")
+        tag("span", _SIGN, class_="star", title="best, or not significantly worse")
         if signed
         else None
     )
@@ -118,8 +121,8 @@ def _value(item: Mapping[str, Any], name: str, *, marked: bool, signed: bool) ->
 
 
 def _roc(entries: Entries) -> Markup | None:
-    found = [rival(_name(item), item["roc"]) for item in entries if item.get("roc")]
-    return joined([_heading("ROC curves"), rivals_figure(found)]) if found else None
+    found = [method_curve(_name(item), item["roc"]) for item in entries if item.get("roc")]
+    return joined([_heading("ROC curves"), methods_figure(found)]) if found else None
 
 
 def _confusion(record: Mapping[str, Any], entries: Entries) -> Markup | None:
@@ -128,7 +131,8 @@ def _confusion(record: Mapping[str, Any], entries: Entries) -> Markup | None:
         return None
     names = class_names(record) or [str(i) for i in range(len(given[0][1]))]
     counts = [(method, checked_counts(matrix, method, len(names))) for method, matrix in given]
-    words = "Rows are the truth, columns the prediction. The deeper the colour, the larger the share of the true class."
+    words = "Rows are the truth, columns the prediction. The deeper the colour, the larger the "
+    words += "share of the true class."
     return joined(
         [
             _heading("Confusion matrices"),

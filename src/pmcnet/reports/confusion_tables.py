@@ -21,7 +21,7 @@ def matrix_table(counts: Array, names: Sequence[str]) -> Markup:
 
 
 def matrices_beside(by_method: Sequence[tuple[str, Array]], names: Sequence[str]) -> Markup:
-    """Return one small matrix per method; long names of classes are listed once and numbered in the tables."""
+    """Return one small matrix per method; long class names are listed once and numbered there."""
     short = all(0 < len(name) <= _SHORT for name in names)
     keys = list(names) if short else [str(1 + i) for i in range(len(names))]
     small = [_small(method, counts, keys, names) for method, counts in by_method]
@@ -39,9 +39,11 @@ def matrices_beside(by_method: Sequence[tuple[str, Array]], names: Sequence[str]
 def _small(method: str, counts: Array, keys: Sequence[str], names: Sequence[str]) -> Markup:
     total = float(counts.sum())
     right = f"{share(float(counts.trace()) / total)} right" if total else "no rows"
-    told = [tag("th", key, scope="col", title=name) for key, name in zip(keys, names, strict=True)]
-    sides = [tag("th", key, scope="row", title=name) for key, name in zip(keys, names, strict=True)]
-    head = tag("thead", tag("tr", tag("td"), *told))
+    tops, sides = (
+        [tag("th", key, scope=scope, title=name) for key, name in zip(keys, names, strict=True)]
+        for scope in ("col", "row")
+    )
+    head = tag("thead", tag("tr", tag("td"), *tops))
     inside = tag(
         "table",
         tag("caption", tag("strong", method), tag("small", right)),

@@ -6,17 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from pmcnet.reports.figures.arrays import Array, entry, finite_list, probabilities
+from pmcnet.reports.figures.arrays import entry, finite_list
 from pmcnet.reports.figures.calibration import (
     coverage,
     coverage_panel,
     reliability,
     reliability_panel,
 )
-from pmcnet.reports.figures.histograms import probability_panel, value_panel
+from pmcnet.reports.figures.histograms import PROBABILITY_LEGEND, probability_panels, value_panel
 from pmcnet.reports.figures.history import Course, course, course_panel
 from pmcnet.reports.figures.panels import SQUARE, Legend, Panel, figure
-from pmcnet.reports.figures.roc import Curve, curves_to_draw, roc_panel
+from pmcnet.reports.figures.roc import (
+    Curve,
+    curves_to_draw,
+    roc_axes,
+    roc_legend,
+    roc_panel,
+)
 from pmcnet.reports.figures.scatter import MOST, intervals, scatter_panel
 from pmcnet.reports.html import (
     Markup,
@@ -24,18 +30,20 @@ from pmcnet.reports.html import (
     folded,
     joined,
     number,
+    real,
+    seconds,
     setting,
     share,
     span,
     table,
     tag,
 )
-from pmcnet.reports.record import class_names, real
-from pmcnet.reports.sections import Section, seconds
+from pmcnet.reports.record import class_names
+from pmcnet.reports.sections import Section
 
 _COURSES = {
     "ess": "effective draws",
-    "temperature": "temperature",
+    "temperature": "inverse temperature",
     "log_evidence": "log evidence",
     "acceptance": "acceptance",
     "step_size": "step size",
@@ -50,37 +58,19 @@ def roc(record: Mapping[str, Any]) -> Section | None:
     curves = curves_to_draw(record["roc"])
     named = [(f"class {_class(record, curve.label)}", curve) for curve in curves]
     panels = [
-        Panel(
-            name,
-            _roc_words(name, c),
-            "false positive rate",
-            "true positive rate",
-            partial(roc_panel, curve=c),
-        )
-        for name, c in named
-    ]
-    levels = sorted({level for curve in curves for level in curve.bands}, key=float)
-    legend = [
-        ("stroke", "mean"),
-        *((f"tint-{x}", f"{x} % of draws") for x in levels),
-        ("dashes", "chance"),
+        roc_axes(name, _roc_words(name, curve), partial(roc_panel, curve=curve))
+        for name, curve in named
     ]
     if len(curves) == 1:
-        caption = (
-            _roc_words(*named[0])
-            + " The higher the curve above the dashed line, the better; the bands show how much the draws disagree."
-        )
+        title = "ROC curve"
+        caption = f"{panels[0].words} The higher the curve above the dashed line, the better; "
+        caption += "the bands show how much the draws disagree."
     else:
+        title = "ROC curves"
         worst, best = (pick(named, key=lambda pair: pair[1].auc) for pick in (min, max))
-        caption = (
-            f"Each class against all others. The area is largest for {best[0]} ({best[1].auc:.3f}) "
-            f"and smallest for {worst[0]} ({worst[1].auc:.3f})."
-        )
-    return Section(
-        "roc",
-        "ROC curves" if len(curves) > 1 else "ROC curve",
-        figure("roc", panels, caption, legend, SQUARE),
-    )
+        caption = f"Each class against all others. The area is largest for {best[0]} "
+        caption += f"({best[1].auc:.3f}) and smallest for {worst[0]} ({worst[1].auc:.3f})."
+    return Section("roc", title, figure("roc", panels, caption, roc_legend(curves), SQUARE))
 
 
 def _roc_words(name: str, curve: Curve) -> str:
@@ -101,8 +91,8 @@ def scatter(record: Mapping[str, Any]) -> Section | None:
     n, inside = found.y.size, int(found.covered.sum())
     level = record.get("scatter_coverage")
     named = f"intervals of level {share(level)}" if real(level) else "intervals"
-    caption = f"{count(inside)} of {count(n)} {named} contain the observed value, that is, {share(inside / n)}. "
-    caption += "On the dashed line the prediction is exact."
+    caption = f"{count(inside)} of {count(n)} {named} contain the observed value, that is, "
+    caption += f"{share(inside / n)}. On the dashed line the prediction is exact."
     if n > MOST:
         caption += f" {MOST} of the rows are drawn."
     legend = [
@@ -117,7 +107,7 @@ def scatter(record: Mapping[str, Any]) -> Section | None:
 
 
 def calibration(record: Mapping[str, Any]) -> Section | None:
-    """Return how far probabilities, or intervals, can be taken at their word."""
+    """Return how well probabilities, or intervals, are calibrated."""
     data = record.get("calibration")
     if not data:
         return None
@@ -138,7 +128,7 @@ def _reliability(data: Mapping[str, Any]) -> Markup | None:
     caption = (
         f"{count(total)} predictions in {bins.n.size} bin{'s' * (bins.n.size > 1)} by confidence; "
         f"in {int(near.sum())} of them the interval of the accuracy contains the confidence.{off} "
-        "Below the dashed line predictions are too sure, above it not sure enough."
+        "Below the dashed line predictions are overconfident, above it underconfident."
     )
     rows = [
         [number(c), number(a), span(low, high), count(n)]
@@ -159,10 +149,9 @@ def _coverage(data: Mapping[str, Any]) -> Markup:
     worst = int(np.argmax(np.abs(found.coverage - found.levels)))
     caption = (
         f"Of the {share(found.levels[-1])} intervals, {share(found.coverage[-1])} contain the "
-        "observed value. "
-        f"The largest difference is at the {share(found.levels[worst])} level, with "
-        f"{share(found.coverage[worst])}. "
-        "Below the dashed line intervals are too narrow, above it too wide."
+        f"observed value. The largest difference is at the {share(found.levels[worst])} level, "
+        f"with {share(found.coverage[worst])}. Below the dashed line intervals are too narrow, "
+        "above it too wide."
     )
     rows = [
         [share(level), share(c), f"{share(low)} to {share(high)}"]
@@ -170,13 +159,8 @@ def _coverage(data: Mapping[str, Any]) -> Markup:
     ]
     listed = table(["level", "coverage", "interval of the coverage"], rows, "Coverage in numbers")
     legend = [("stroke", "coverage"), ("tint-95", "its interval"), ("dashes", "perfect")]
-    panel = Panel(
-        None,
-        caption,
-        "level of the interval",
-        "share of rows inside",
-        partial(coverage_panel, found=found),
-    )
+    draw = partial(coverage_panel, found=found)
+    panel = Panel(None, caption, "level of the interval", "share of rows inside", draw)
     return joined([figure("calibration", [panel], caption, legend), folded("The numbers", listed)])
 
 
@@ -185,55 +169,35 @@ def histograms(record: Mapping[str, Any]) -> Section | None:
     rows = record.get("histograms")
     if not rows:
         return None
-    legend: Legend
     if record["task"] == "regression":
         panels = [_value_panel(row, f"histograms[{i}]") for i, row in enumerate(rows)]
-        legend = [("box", "draws"), ("stroke", "observed value")]
-        told = "Each panel is one row of the test set. A wide histogram is a prediction that is not sure."
-    else:
-        panels = [_probability_panel(record, row, f"histograms[{i}]") for i, row in enumerate(rows)]
-        legend = [("box", "draws"), ("stroke", "Beta fit")]
-        told = (
-            "Each panel is one row of the test set, and shows the probability that single draws "
-            "give to its true "
-            "class. Near 1 they are right and sure, near 0 wrong and sure; in a wide histogram "
-            "they disagree."
+        legend: Legend = [("box", "draws"), ("stroke", "observed value")]
+        caption = (
+            "Each panel is one row of the test set. A wide histogram is an uncertain prediction."
         )
-    return Section("histograms", "Single rows", figure("histograms", panels, told, legend))
-
-
-def _probability_panel(record: Mapping[str, Any], row: Mapping[str, Any], name: str) -> Panel:
-    draws = probabilities(entry(row, "probability", name), f"{name} probability")
-    title = (
-        f"row {setting(entry(row, 'row', name))}: {_class(record, int(entry(row, 'class', name)))}"
-    )
-    words = f"{title}; probability of the true class over draws: mean {number(draws.mean())}, std {number(draws.std())}"
-    return Panel(
-        title,
-        words,
-        "probability of the true class",
-        "density",
-        partial(probability_panel, draws=draws),
-    )
+    else:
+        panels = probability_panels(rows, "histograms", partial(_class, record))
+        legend = PROBABILITY_LEGEND
+        caption = (
+            "Each panel is one row of the test set, and shows the probability that single draws "
+            "give to its true class. Near 1 they are right and confident, near 0 wrong and "
+            "confident; in a wide histogram they disagree."
+        )
+    return Section("histograms", "Single rows", figure("histograms", panels, caption, legend))
 
 
 def _value_panel(row: Mapping[str, Any], name: str) -> Panel:
-    draws: Array = finite_list(entry(row, "draws", name), f"{name} draws")
+    draws = finite_list(entry(row, "draws", name), f"{name} draws")
     observed = float(row["y"]) if real(row.get("y")) else None
     title = f"row {setting(entry(row, 'row', name))}"
     moments = f"mean {number(draws.mean())}, std {number(draws.std())}"
     words = f"{title}; predicted values over draws: {moments}, observed {number(observed)}"
-    return Panel(
-        title,
-        words,
-        "predicted value",
-        "density",
-        partial(value_panel, draws=draws, observed=observed),
-    )
+    draw = partial(value_panel, draws=draws, observed=observed)
+    return Panel(title, words, "predicted value", "density", draw)
 
 
 def history(record: Mapping[str, Any]) -> Section | None:
-    """Return effective draws, temperature, evidence and the like along the run."""
+    """Return effective draws, inverse temperature, evidence and the like along the run."""
     steps = record.get("history")
     if not steps:
         return None
@@ -247,44 +211,34 @@ def history(record: Mapping[str, Any]) -> Section | None:
         for name, line in found.items()
     ]
     times = [step["seconds"] for step in steps if real(step.get("seconds"))]
-    caption = " ".join(f"{_course_words(name, line)}" for name, line in found.items())
-    caption = f"{count(len(steps))} step{'s' * (len(steps) > 1)}{f' in {seconds(sum(times))}' if times else ''}. {caption}"
-    return Section(
-        "history",
-        "Along the run",
-        joined([figure("history", panels, caption), folded("The numbers", _step_table(steps))]),
-    )
+    spent = f" in {seconds(sum(times))}" if times else ""
+    caption = f"{count(len(steps))} step{'s' * (len(steps) > 1)}{spent}. "
+    caption += " ".join(panel.words for panel in panels)
+    body = [figure("history", panels, caption), folded("The numbers", _step_table(steps))]
+    return Section("history", "Along the run", joined(body))
 
 
 def _course_words(name: str, line: Course) -> str:
     first, last = number(line.value[0]), number(line.value[-1])
     start = name[0].upper() + name[1:]
-    return (
-        f"{start}: {first}."
-        if line.step.size == 1
-        else f"{start}: {first} at first, {last} at the end."
-    )
+    if line.step.size == 1:
+        return f"{start}: {first}."
+    return f"{start}: {first} at first, {last} at the end."
 
 
 def _step_table(steps: Sequence[Mapping[str, Any]]) -> Markup:
     """Return at most 60 steps, evenly spread, the first and the last among them."""
-    kept = sorted(
-        set(
-            np.linspace(0, len(steps) - 1, min(_MOST_ROWS, len(steps))).round().astype(int).tolist()
-        )
-    )
-    names = [
-        str(key) for key in dict.fromkeys(key for step in steps for key in step) if key != "step"
-    ]
+    spread = np.linspace(0, len(steps) - 1, min(_MOST_ROWS, len(steps))).round()
+    kept = sorted(set(spread.astype(int).tolist()))
+    keys = dict.fromkeys(key for step in steps for key in step)
+    names = [str(key) for key in keys if key != "step"]
     rows = [
         [setting(steps[i].get("step", 1 + i)), *(_measured(steps[i].get(name)) for name in names)]
         for i in kept
     ]
-    note = (
-        tag("p", f"{len(kept)} of {count(len(steps))} steps.", class_="note")
-        if len(kept) < len(steps)
-        else None
-    )
+    note = None
+    if len(kept) < len(steps):
+        note = tag("p", f"{len(kept)} of {count(len(steps))} steps.", class_="note")
     header = ["step", *(_COURSES.get(name, name.replace("_", " ")) for name in names)]
     return joined([table(header, rows, "The run, step by step"), note])
 

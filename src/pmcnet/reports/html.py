@@ -3,9 +3,8 @@
 import math
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
-
-from pmcnet.reports.record import real
+from sys import float_info
+from typing import Any, TypeGuard
 
 MISSING = "-"
 
@@ -24,7 +23,7 @@ def tag(name: str, *inside: str | None, **named: str | None) -> Markup:
 
 
 def attributes(**named: str | None) -> str:
-    """Return ` key="value"` of each; `class_` means class, `aria_label` means aria-label, None is left out."""
+    """Return ` key="value"` of each, `aria_label` being aria-label; None is left out."""
     pairs = (
         (key.rstrip("_").replace("_", "-"), value)
         for key, value in named.items()
@@ -78,6 +77,15 @@ def folded(summary: str, *inside: str | None) -> Markup:
     return tag("details", tag("summary", summary), *inside)
 
 
+def real(value: Any) -> TypeGuard[float]:
+    """Say whether `value` is a finite number that double precision can hold."""
+    return (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and abs(value) <= float_info.max
+    )
+
+
 def number(value: Any) -> str:
     """Return a measured number with about four digits, "-" for None or NaN, and text as it is."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -109,6 +117,25 @@ def share(value: Any) -> str:
 def span(low: Any, high: Any) -> str:
     """Return an interval as words."""
     return MISSING if low is None or high is None else f"{number(low)} to {number(high)}"
+
+
+def seconds(value: Any) -> str:
+    """Return a time in the unit that suits it."""
+    if not real(value):
+        return MISSING
+    if value < 120:
+        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def milliseconds(value: Any) -> str:
+    """Return a time given in milliseconds in the unit that suits it."""
+    if not real(value):
+        return MISSING
+    if value >= 1000:
+        return seconds(value / 1000)
+    small, unit = (value, "ms") if value >= 0.1 or value == 0 else (1000 * value, "µs")
+    return f"{small:.2g} {unit}" if small < 10 else f"{small:.0f} {unit}"
 
 
 def setting(value: Any) -> str:

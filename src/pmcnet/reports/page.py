@@ -73,9 +73,9 @@ def _made(
     except InputError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        told = f"{type(error).__name__}: {error}"
+        words = f"{type(error).__name__}: {error}"
         raise InputError(
-            f"the {make.__name__} of this record cannot be read ({told:.120}). {REMEDY}"
+            f"the {make.__name__} of this record cannot be read ({words:.120}). {REMEDY}"
         ) from error
 
 

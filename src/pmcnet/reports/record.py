@@ -1,38 +1,45 @@
-"""What the page asks of a record: its form, before anything is drawn."""
+"""The record that the page is drawn from: its keys, what each holds, and the check of both."""
 
 from collections.abc import Mapping, Sequence
-from sys import float_info
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple
 
+from pmcnet.ais.verdict import STATUSES
 from pmcnet.errors import InputError
+from pmcnet.reports.html import real
 
 FORMAT = 1
 TASKS = ("binary", "multiclass", "regression")
-STATUSES = ("trustworthy", "doubtful", "degenerate")
+REMEDY = "Give the record of a finished run, as its JSON file holds it."
 
-_FORMS: dict[str, type] = {
-    "title": str,
-    "task": str,
-    "target": str,
-    "verdict": Mapping,
-    "summary": Mapping,
-    "metrics": list,
-    "diagnostics": Mapping,
-    "settings": Mapping,
-}
-_OPTIONAL: dict[str, type] = {
-    "classes": list,
-    "roc": list,
-    "calibration": Mapping,
-    "confusion": list,
-    "histograms": list,
-    "scatter": list,
-    "uncertain": list,
-    "history": list,
-    "comparison": list,
+
+class Field(NamedTuple):
+    """What a key of the record holds."""
+
+    form: type
+    required: bool = False
+    of_mappings: bool = False
+
+
+_FIELDS = {
+    "title": Field(str, required=True),
+    "task": Field(str, required=True),
+    "target": Field(str, required=True),
+    "verdict": Field(Mapping, required=True),
+    "summary": Field(Mapping, required=True),
+    "metrics": Field(list, required=True, of_mappings=True),
+    "diagnostics": Field(Mapping, required=True),
+    "settings": Field(Mapping, required=True),
+    "classes": Field(list),
+    "roc": Field(list, of_mappings=True),
+    "calibration": Field(Mapping),
+    "confusion": Field(list),
+    "histograms": Field(list, of_mappings=True),
+    "scatter": Field(list, of_mappings=True),
+    "uncertain": Field(list, of_mappings=True),
+    "history": Field(list, of_mappings=True),
+    "comparison": Field(list, of_mappings=True),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
-REMEDY = "Give the record of a finished run, as its JSON file holds it."
 
 
 def checked_record(record: Any) -> Mapping[str, Any]:
@@ -40,32 +47,28 @@ def checked_record(record: Any) -> Mapping[str, Any]:
     if not isinstance(record, Mapping):
         raise InputError(f"a record must be a mapping; got {type(record).__name__}. {REMEDY}")
     _check_format(record.get("format"))
-    for key, form in _FORMS.items():
-        _check_form(record, key, form)
-    for key, form in _OPTIONAL.items():
-        if record.get(key) is not None:
-            _check_form(record, key, form)
+    for key, field in _FIELDS.items():
+        if field.required or record.get(key) is not None:
+            _check_field(record, key, field)
+    verdict = record["verdict"]
     _check_word(record["task"], TASKS, "task")
-    _check_word(record["verdict"].get("status"), STATUSES, "verdict status")
-    for key in ("metrics", "uncertain", "history", "comparison", "scatter", "histograms", "roc"):
-        _check_entries(record.get(key) or (), key)
+    _check_word(verdict.get("status"), STATUSES, "verdict status")
+    if verdict.get("limits") is not None:
+        _check_form(verdict["limits"], Mapping, "verdict limits")
     for i, metric in enumerate(record["metrics"]):
         _check_metric(metric, f"metrics[{i}]")
     return record
 
 
+def limit(record: Mapping[str, Any], name: str) -> float | None:
+    """Return the limit by which the verdict judged a diagnostic, or None where it names none."""
+    value = (record["verdict"].get("limits") or {}).get(name)
+    return value if real(value) else None
+
+
 def class_names(record: Mapping[str, Any]) -> list[str]:
     """Return the names of the classes as text."""
     return [str(name) for name in record.get("classes") or ()]
-
-
-def real(value: Any) -> TypeGuard[float]:
-    """Say whether `value` is a finite number that double precision can hold."""
-    return (
-        isinstance(value, (int, float))
-        and not isinstance(value, bool)
-        and abs(value) <= float_info.max
-    )
 
 
 def _check_format(given: Any) -> None:
@@ -82,15 +85,21 @@ def _check_format(given: Any) -> None:
         raise InputError(f"a record has a format of 1 to {FORMAT}; got {given}. {REMEDY}")
 
 
-def _check_form(record: Mapping[str, Any], key: str, form: type) -> None:
+def _check_field(record: Mapping[str, Any], key: str, field: Field) -> None:
     if key not in record:
         raise InputError(
             f"a record must have the key {key!r}; got the keys {sorted(map(str, record))!r:.200}. "
             f"{REMEDY}"
         )
-    if not isinstance(record[key], form):
+    _check_form(record[key], field.form, key)
+    for i, item in enumerate(record[key] if field.of_mappings else ()):
+        _check_form(item, Mapping, f"{key}[{i}]")
+
+
+def _check_form(value: Any, form: type, name: str) -> None:
+    if not isinstance(value, form):
         raise InputError(
-            f"{key} of a record must be {_WORDS[form]}; got {type(record[key]).__name__}. {REMEDY}"
+            f"{name} of a record must be {_WORDS[form]}; got {type(value).__name__}. {REMEDY}"
         )
 
 
@@ -99,14 +108,6 @@ def _check_word(given: Any, allowed: Sequence[str], name: str) -> None:
         raise InputError(
             f"{name} of a record must be one of {', '.join(allowed)}; got {given!r:.40}. {REMEDY}"
         )
-
-
-def _check_entries(entries: Sequence[Any], key: str) -> None:
-    for i, item in enumerate(entries):
-        if not isinstance(item, Mapping):
-            raise InputError(
-                f"{key}[{i}] of a record must be a mapping; got {type(item).__name__}. {REMEDY}"
-            )
 
 
 def _check_metric(metric: Mapping[str, Any], name: str) -> None:

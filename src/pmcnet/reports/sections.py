@@ -1,8 +1,9 @@
 """The sections of the page that are tables or words, each a function of the record."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from pmcnet.ais.verdict import STATUSES
 from pmcnet.reports.confusion_tables import matrix_table
 from pmcnet.reports.figures.confusion import cell_text, checked_counts
 from pmcnet.reports.figures.forest import forest, metric_table
@@ -12,23 +13,30 @@ from pmcnet.reports.html import (
     count,
     joined,
     number,
+    real,
+    seconds,
     setting,
     share,
     span,
     table,
     tag,
 )
-from pmcnet.reports.record import STATUSES, class_names, real
+from pmcnet.reports.record import class_names, limit
 
 _MEANING = {
-    "trustworthy": "The draws stand for the whole posterior, so probabilities and intervals can be used as they are. "
-    "Whether the model suits the data is a second question: the metrics and the calibration below "
-    "answer it.",
-    "doubtful": "Use the predictions with care: averages may be about right, but probabilities and intervals can be "
-    "too sure of themselves. Run longer, or with more draws, before a decision rests on them.",
-    "degenerate": "Do not use these predictions: too few draws count, so what follows describes those few and not the "
-    "posterior, and intervals are far too narrow. Change the method or its settings and run again.",
+    "trustworthy": "The draws stand for the whole posterior, so probabilities and intervals can be "
+    "used as they are. Whether the model suits the data is a second question: the metrics and the "
+    "calibration below answer it.",
+    "doubtful": "Use the predictions with care: averages may be about right, but probabilities and "
+    "intervals can be overconfident. Run longer, or with more draws, before a decision rests on "
+    "them.",
+    "degenerate": "Do not use these predictions: too few draws count, so what follows describes "
+    "those few and not the posterior, and intervals are far too narrow. Change the method or its "
+    "settings and run again.",
 }
+
+
+_SIGNS = {"trustworthy": "✓", "doubtful": "?", "degenerate": "✕"}
 
 
 class Section(NamedTuple):
@@ -40,28 +48,21 @@ class Section(NamedTuple):
 
 
 def verdict(record: Mapping[str, Any]) -> Markup:
-    """Return what to think of the run: the word, the reason, and what it means for the predictions."""
+    """Return the verdict on the run, its reason, and what it means for the predictions."""
     status = str(record["verdict"]["status"])
-    reason = str(record["verdict"].get("reason") or "")
-    sentences = [
-        tag("p", reason[0].upper() + reason[1:], class_="reason") if reason else None,
-        tag("p", _MEANING[status]),
-    ]
     heading = tag("h2", "Verdict: ", badge(status))
-    return tag("section", heading, *sentences, id="verdict", class_=f"verdict {status}")
+    why = str(record["verdict"].get("reason") or "")
+    reason = tag("p", why[0].upper() + why[1:], class_="reason") if why else None
+    meaning = tag("p", _MEANING[status])
+    return tag("section", heading, reason, meaning, id="verdict", class_=f"verdict {status}")
 
 
 def badge(status: str) -> Markup:
     """Return a verdict as a word with a sign before it; the colour only repeats it."""
     if status not in STATUSES:
         return joined([status])
-    sign = {"trustworthy": "✓", "doubtful": "?", "degenerate": "✕"}[status]
-    return tag(
-        "span",
-        tag("span", sign, class_="sign", aria_hidden="true"),
-        status,
-        class_=f"badge {status}",
-    )
+    sign = tag("span", _SIGNS[status], class_="sign", aria_hidden="true")
+    return tag("span", sign, status, class_=f"badge {status}")
 
 
 def facts(record: Mapping[str, Any]) -> Section:
@@ -89,17 +90,8 @@ def facts(record: Mapping[str, Any]) -> Section:
         if value != MISSING
     ]
     why = summary.get("method_reason")
-    reason = tag("p", tag("strong", "Why this method? "), str(why)) if why else None
+    reason = tag("p", str(why)) if why else None
     return Section("facts", "Key facts", joined([tag("dl", *tiles, class_="facts"), reason]))
-
-
-def seconds(value: Any) -> str:
-    """Return a time in the unit that suits it."""
-    if not real(value):
-        return MISSING
-    if value < 120:
-        return f"{value:.2g} s" if value < 10 else f"{value:.0f} s"
-    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
 def metrics(record: Mapping[str, Any]) -> Section | None:
@@ -109,11 +101,23 @@ def metrics(record: Mapping[str, Any]) -> Section | None:
     n = record["summary"].get("n_test")
     rows = f"{count(n)} test row{'s' if n != 1 else ''}" if real(n) else "the test rows"
     first = tag("p", f"Measured on {rows}, which the fit has not seen.")
-    return Section(
-        "metrics",
-        "Metrics",
-        joined([first, metric_table(record["metrics"]), forest(record["metrics"])]),
-    )
+    body = joined([first, metric_table(record["metrics"]), forest(record["metrics"])])
+    return Section("metrics", "Metrics", body)
+
+
+class Column(NamedTuple):
+    """A column of the table of uncertain rows: its name, and the cell of a row."""
+
+    name: str
+    cell: Callable[[Mapping[str, Any]], str]
+
+
+def _measured(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: number(row.get(key))
+
+
+def _given(key: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda row: setting(row.get(key))
 
 
 def uncertain(record: Mapping[str, Any]) -> Section | None:
@@ -121,51 +125,17 @@ def uncertain(record: Mapping[str, Any]) -> Section | None:
     rows = record.get("uncertain")
     if not rows:
         return None
-    if record["task"] == "regression":
-        header = ["row", "prediction", "truth", "std", "interval", "noise", "disagreement"]
-        cells = [_regression_row(row) for row in rows]
-        words = "Noise is the spread that every draw expects; disagreement is that between draws, which more data can cure."
-    else:
-        header = [
-            "row",
-            "prediction",
-            "truth",
-            "probability",
-            "uncertainty",
-            "noise",
-            "disagreement",
-        ]
-        cells = [_class_row(row) for row in rows]
-        words = (
-            "Uncertainty is the entropy of the averaged prediction in nats. It is the sum of "
-            "noise, which every draw "
-            "expects, and of disagreement between draws, which more data can cure."
-        )
+    is_regression = record["task"] == "regression"
+    columns, words = _NUMBER_ROWS if is_regression else _CLASS_ROWS
     listed = table(
-        header,
-        cells,
+        [column.name for column in columns],
+        [[column.cell(row) for column in columns] for row in rows],
         "The most uncertain rows",
-        numbers_from=3 if record["task"] != "regression" else 1,
+        numbers_from=1 if is_regression else 3,
     )
     return Section(
         "uncertain", "Most uncertain rows", joined([listed, tag("p", words, class_="note")])
     )
-
-
-def _class_row(row: Mapping[str, Any]) -> list[str]:
-    measured = [number(row.get(key)) for key in ("probability", "total", "aleatoric", "epistemic")]
-    return [setting(row.get("row")), setting(row.get("prediction")), _truth(row), *measured]
-
-
-def _regression_row(row: Mapping[str, Any]) -> list[str]:
-    between = span(row.get("low"), row.get("high"))
-    first = [
-        setting(row.get("row")),
-        number(row.get("prediction")),
-        number(row.get("truth")),
-        number(row.get("std")),
-    ]
-    return [*first, between, number(row.get("aleatoric")), number(row.get("epistemic"))]
 
 
 def _truth(row: Mapping[str, Any]) -> Markup:
@@ -178,6 +148,34 @@ def _truth(row: Mapping[str, Any]) -> Markup:
     )
 
 
+_NUMBER_ROWS = (
+    (
+        Column("row", _given("row")),
+        Column("prediction", _measured("prediction")),
+        Column("truth", _measured("truth")),
+        Column("std", _measured("std")),
+        Column("interval", lambda row: span(row.get("low"), row.get("high"))),
+        Column("noise", _measured("aleatoric")),
+        Column("disagreement", _measured("epistemic")),
+    ),
+    "Noise is the spread that every draw expects; disagreement is that between draws, which more "
+    "data can reduce.",
+)
+_CLASS_ROWS = (
+    (
+        Column("row", _given("row")),
+        Column("prediction", _given("prediction")),
+        Column("truth", _truth),
+        Column("probability", _measured("probability")),
+        Column("uncertainty", _measured("total")),
+        Column("noise", _measured("aleatoric")),
+        Column("disagreement", _measured("epistemic")),
+    ),
+    "Uncertainty is the entropy of the averaged prediction in nats. It is the sum of noise, which "
+    "every draw expects, and of disagreement between draws, which more data can reduce.",
+)
+
+
 def confusion(record: Mapping[str, Any]) -> Section | None:
     """Return who is taken for whom: counts, shaded by their share of the true class."""
     matrix = record.get("confusion")
@@ -187,21 +185,20 @@ def confusion(record: Mapping[str, Any]) -> Section | None:
     counts = checked_counts(matrix, "confusion", len(names))
     grid = matrix_table(counts, names)
     right, total = float(counts.trace()), float(counts.sum())
-    words = f"{cell_text(right)} of {cell_text(total)} rows are on the diagonal, that is, predicted right. "
-    words += "The deeper the colour, the larger the share of the true class."
+    words = (
+        f"{cell_text(right)} of {cell_text(total)} rows are on the diagonal, that is, predicted "
+    )
+    words += "right. The deeper the colour, the larger the share of the true class."
     return Section("confusion", "Confusion matrix", joined([grid, tag("p", words, class_="note")]))
 
 
 def settings(record: Mapping[str, Any]) -> Section | None:
     """Return every setting of the run by its name."""
     rows = list(_flat(record["settings"]))
-    return (
-        Section(
-            "settings", "Settings", table(["setting", "value"], rows, "Settings", numbers_from=2)
-        )
-        if rows
-        else None
-    )
+    if not rows:
+        return None
+    listed = table(["setting", "value"], rows, "Settings", numbers_from=2)
+    return Section("settings", "Settings", listed)
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
@@ -227,7 +224,11 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
     rows = [
         ["draws", count(n), "how many networks the prediction averages"],
         ["effective draws", count(ess), part],
-        ["Pareto k-hat", number(found.get("khat")), _khat(found.get("khat"))],
+        [
+            "Pareto k-hat",
+            number(found.get("khat")),
+            _khat(found.get("khat"), limit(record, "khat")),
+        ],
         [
             "log evidence",
             evidence,
@@ -245,7 +246,12 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
 _KNOWN = ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error")
 
 
-def _khat(khat: Any) -> str:
+def _khat(khat: Any, most: float | None) -> str:
+    """Return how to read k-hat, judged by the limit of the verdict and by no other."""
     if not real(khat):
         return "tail of the weights; not available for this run"
-    return f"tail of the weights; averages are {'reliable' if khat < 0.7 else 'not reliable'}, the limit being 0.7"
+    if most is None:
+        return "tail of the weights; the smaller, the better"
+    if khat > most:
+        return f"tail of the weights; above the limit of {most:.2f}, so rare draws may dominate"
+    return f"tail of the weights; within the limit of {most:.2f}"

@@ -3,8 +3,11 @@
 A table is plain data:
 
     {"title": str, "columns": [metric, ...], "caption": str,
-     "rows": [{"label": str, "note": str,
-               "cells": {metric: {"mean": float, "std": float, "spread": float | None, "paper": [mean, std] | None}}}]}
+     "rows": [{"label": str, "note": str, "cells": {metric: cell}}]}
+
+and a cell is
+
+    {"mean": float, "std": float, "spread": float | None, "paper": [mean, std] | None}
 
 `std` is over the draws of one posterior, `spread` over seeds. What is missing or None is shown as
 "-"; of a cell that has nothing but its mean, that alone is shown.
@@ -86,7 +89,7 @@ def rich_table(table: Mapping[str, Any]) -> Table:
 
 
 def number(value: float | None, *, smallest: float = _SMALL) -> str:
-    """Return four decimals, fewer for large numbers, powers of ten for small ones, and "-" for None.
+    """Return four decimals, fewer of large numbers, powers of ten of small ones, "-" for None.
 
     Args:
         value: what to show.
@@ -153,7 +156,7 @@ def _pair(mean: float | None, std: float | None) -> str:
 
 
 def _spread(value: float | None, mean: float | None) -> str:
-    """Return how far numbers spread with the decimals of their mean, unless none of its digits would be left."""
+    """Return a spread with the decimals of its mean, unless none of its digits would be left."""
     return number(value, smallest=_SMALL if mean is None or abs(mean) < _SMALL else _NOTHING)
 
 

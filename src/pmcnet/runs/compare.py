@@ -1,4 +1,4 @@
-"""Several methods on the same rows: a run for each, and one table and page that set them side by side."""
+"""Several methods on the same rows: a run for each, and one table and page of them all."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -30,12 +30,12 @@ MOST_DOTS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What decides a run. The same settings on the same data and kind of device give the same numbers.
+    """What decides a run: on the same data and kind of device, the same settings give its numbers.
 
     Args:
         data: a file or the name of a built-in dataset.
         target: the column to predict; for a built-in dataset its own when empty.
-        task: "auto" takes classes for texts, truth values and few whole numbers.
+        task: "auto" takes strings, booleans and few whole numbers for classes.
         drop: columns to leave out.
         hidden: units of each hidden layer.
         activation: of the hidden layers.
@@ -85,16 +85,14 @@ class RunSettings:
             given = ",".join(map(str, self.hidden))
             raise InputError(
                 f"hidden must be positive whole numbers like 16 or 50,50, up to {MOST_LAYERS} "
-                f"layers of {MOST_UNITS} "
-                f"units; got {given:.60}. Use --hidden 16."
+                f"layers of {MOST_UNITS} units; got {given:.60}. Use --hidden 16."
             )
         for name, word in (("prior_std", "auto, evidence, validation"), ("noise", "learn")):
             value = getattr(self, name)
             if not (value in word.split(", ") if isinstance(value, str) else 0 < value < math.inf):
-                told_value = value if isinstance(value, float) else _name(str(value))
+                shown = value if isinstance(value, float) else _name(str(value))
                 raise InputError(
-                    f"{name} must be {word} or a positive number; got {told_value}. Use e.g. "
-                    f"{name} = 1."
+                    f"{name} must be {word} or a positive number; got {shown}. Use e.g. {name} = 1."
                 )
         seconds_of(self.budget)
         if not 0 <= self.test_share < 1:
@@ -149,7 +147,7 @@ def _typed(name: str, value: Any) -> Any:
             type(item) is _LISTS[name] for item in value
         ):
             raise _wrong(
-                name, value, "a list of texts" if name == "drop" else "a list of whole numbers"
+                name, value, "a list of strings" if name == "drop" else "a list of whole numbers"
             )
         return tuple(value)
     if name in _NUMBERS:
@@ -162,7 +160,7 @@ def _typed(name: str, value: Any) -> Any:
     if name in _EITHER and _is_number(value):
         return float(value)
     if not isinstance(value, str) or (name in _EITHER and len(value) > 40):
-        raise _wrong(name, value, "a number or a text" if name in _EITHER else "a text")
+        raise _wrong(name, value, "a number or a string" if name in _EITHER else "a string")
     return value
 
 
@@ -172,12 +170,12 @@ def _is_number(value: Any) -> bool:
 
 
 def _scalars(name: str, value: Any) -> dict[str, Any]:
-    """A table of texts, numbers and truth values."""
+    """A table of strings, numbers and booleans."""
     if not isinstance(value, Mapping):
         raise _wrong(name, value, "a table of NAME = VALUE")
     for key, item in value.items():
         if not (item is None or isinstance(item, str | bool) or _is_number(item)):
-            raise _wrong(f"{name}.{_name(key)}", item, "a number, a text, or true or false")
+            raise _wrong(f"{name}.{_name(key)}", item, "a number, a string, or true or false")
     return dict(value)
 
 

@@ -1,4 +1,4 @@
-"""What figures show of a posterior on test rows, as plain data."""
+"""What the page shows of a posterior and of its test rows, as plain data."""
 
 import math
 from typing import Any
@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pmcnet import metrics
+from pmcnet.ais.verdict import Verdict
 from pmcnet.bnn import ParticlePosterior
 
 Record = dict[str, Any]
@@ -22,23 +23,32 @@ def finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def verdict_record(verdict: Verdict) -> Record:
+    """The status, the reason, and the limits by which it was judged."""
+    limits = dict(verdict.limits)
+    return {"status": verdict.status, "reason": verdict.reason, "limits": limits}
+
+
 def diagnostics(posterior: ParticlePosterior) -> Record:
     """ESS, k-hat, evidence and verdict."""
+    verdict = verdict_record(posterior.verdict)
     return {
         "n_draws": posterior.samples.n_draws,
         "ess": posterior.ess,
         "khat": finite(posterior.khat),
         "log_evidence": finite(posterior.log_evidence),
         "log_evidence_error": finite(posterior.log_evidence_error),
-        "verdict": posterior.verdict.status,
-        "reason": posterior.verdict.reason,
+        "verdict": verdict["status"],
+        "reason": verdict["reason"],
+        "limits": verdict["limits"],
     }
 
 
 def roc_bands(draws: Tensor, label: Tensor) -> list[Record]:
-    """For each class one-versus-all: the mean ROC curve over draws (R, N, C) and its 80, 95 and 99 % envelopes.
+    """The mean ROC curve over draws (R, N, C) of each class against the others, with envelopes.
 
-    Classes that no row or every row has are left out: they have no curve.
+    The envelopes hold 80, 95 and 99 % of the draws. A class that no row or every row has is left
+    out: it has no curve.
     """
     curves = []
     for positive in range(draws.shape[-1]):
@@ -57,7 +67,7 @@ def roc_bands(draws: Tensor, label: Tensor) -> list[Record]:
 
 
 def row_histograms(draws: Tensor, label: Tensor, *, n_rows: int = 4) -> list[Record]:
-    """Probability of the true class over draws (R, N, C) for rows from the surest to the least sure."""
+    """Probability of the true class over draws (R, N, C), of rows of growing uncertainty."""
     own = draws.gather(-1, label[None, :, None].expand(len(draws), -1, 1))[..., 0]  # (R, N)
     chosen = spread_rows(own.std(0) if len(own) > 1 else own[0], n_rows)
     return [{"row": n, "class": int(label[n]), "probability": own[:, n].tolist()} for n in chosen]
@@ -72,7 +82,7 @@ def spread_rows(uncertainty: Tensor, n_rows: int) -> list[int]:
 
 
 def reliability(probability: Tensor, label: Tensor) -> Record:
-    """Accuracy against confidence in bins (N, C): with a 95 % interval (Wilson) of each bin's accuracy."""
+    """Accuracy against confidence (N, C) in bins, each with a 95 % Wilson interval."""
     confidence, predicted = probability.max(-1)
     right = (predicted == label).double()
     index = (confidence * N_BINS).long().clamp(max=N_BINS - 1)
@@ -96,7 +106,11 @@ def reliability(probability: Tensor, label: Tensor) -> Record:
 
 
 def coverage_curve(rank: Tensor) -> Record:
-    """Share of rows inside central intervals of each level, from the rank of y in its predictive distribution (N,)."""
+    """Share of rows inside the central interval of each level.
+
+    Args:
+        rank: P(Y <= y) of each row's truth under its predictive distribution (N,).
+    """
     share = [
         float(((rank >= (1 - level) / 2) & (rank <= (1 + level) / 2)).double().mean())
         for level in LEVELS

@@ -51,7 +51,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path) -> "RunFolder":
-        """The folder of a run; one with links that lead out of it is refused, since going on would write there."""
+        """The folder of a run; links that lead out of it are refused, lest a run write there."""
         folder = cls(path)
         if not folder.config.is_file():
             raise InputError(
@@ -134,7 +134,7 @@ class RunFolder:
             _remove(item)
 
     def discard(self) -> None:
-        """Undo `create`: remove what was written into the folder, and the folders that were made for it."""
+        """Undo `create`: remove what was written, and the folders that were made for it."""
         with suppress(OSError):  # someone has removed the folder, or it cannot be written to
             for item in self.path.iterdir():
                 _remove(item)
@@ -142,7 +142,7 @@ class RunFolder:
 
 
 def _is_empty(folder: Path) -> bool:
-    """Whether there is nothing in it but what a run leaves that was killed before its first file was whole."""
+    """Whether it holds at most what a run leaves that was killed before its first file."""
     return all(item.name in (LOCK, f".{CONFIG}.part") for item in folder.iterdir())
 
 
@@ -157,7 +157,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all; texts in a CSV file that a spreadsheet would run are quoted."""
+    """Write a file whole or not at all; in CSV, strings that a spreadsheet would run are quoted."""
     write_whole(path, (guarded_csv(text) if path.suffix == ".csv" else text).encode("utf-8"))
 
 
@@ -180,10 +180,9 @@ def read_json(path: Path) -> Any:
 
 
 def first_lines(path: Path, n_steps: int) -> list[dict[str, Any]]:
-    """The first steps of a history, one JSON object per line, or an error that says what is wrong with the file.
+    """The first steps of a history, one JSON object per line; a file without them is refused.
 
-    A run that was killed may have left more, and the last of them torn; what lies behind those
-    steps is not looked at.
+    A run that was killed may have left more lines, the last one incomplete; those are not read.
     """
     if not n_steps:
         return []

@@ -66,7 +66,7 @@ def prepare(settings: RunSettings) -> Prepared:
 
 
 def with_validation(prepared: Prepared, share: float, seed: int) -> Prepared:
-    """The training rows alone, a share of them held out in the place of the test rows, which are not among them."""
+    """The training rows alone, a share of them held out in the place of the test rows."""
     columns = Columns.of(prepared.x_train)
     numbers = columns.matrix(prepared.x_train)
     train, held_out = _split(prepared.y_train, prepared.task, share, seed)
@@ -109,8 +109,7 @@ def _check_size(frame: "DataFrame", settings: RunSettings) -> None:
         )
         raise InputError(
             f"{settings.data} has {len(frame)} row{'s'[: len(frame) != 1]}{kept}; at least 2 are "
-            "needed for training. "
-            "Give more rows."
+            "needed for training. Give more rows."
         )
 
 
@@ -126,21 +125,19 @@ def _features(frame: "DataFrame", settings: RunSettings, task: Task) -> "DataFra
     if x.shape[1] == 0:
         raise InputError(
             f"{settings.data} has no column besides the target {settings.target!r}, so there is "
-            "nothing to predict "
-            "from. Give more columns."
+            "nothing to predict from. Give more columns."
         )
     clash = next((name for name in ADDED[task] if name in x.columns), None)
     if clash is not None:
         raise InputError(
             f"{settings.data} has a column {clash!r}, as one is called that predictions add. "
-            "Rename it, or leave it "
-            f"out with --drop {clash}."
+            f"Rename it, or leave it out with --drop {clash}."
         )
     return x
 
 
 def _constant(columns: Columns, numbers: Matrix) -> str:
-    """A remark about columns that do not vary; if none does, or one is empty, the table is refused."""
+    """A remark about constant columns; a table with an empty or no other column is refused."""
     missing = np.isnan(numbers)  # (N, d)
     empty = np.flatnonzero(missing.all(0))
     if len(empty):
@@ -161,7 +158,7 @@ def _constant(columns: Columns, numbers: Matrix) -> str:
 
 
 def _far(columns: Columns, numbers: Matrix) -> str:
-    """A remark about a number beside which all others of its column look alike: scaling would leave nothing of them."""
+    """A remark about a number so large that scaling would leave its column without variation."""
     for column, values in zip(columns.columns, numbers.T, strict=True):
         known = np.flatnonzero(~np.isnan(values))
         if column.kind != "number" or len(known) < 3:
@@ -173,8 +170,7 @@ def _far(columns: Columns, numbers: Matrix) -> str:
         if 0 < spread * _FAR < np.abs(values[row]) / unit:
             return (
                 f"column {column.name!r} has {values[row]:g} in row {row + 1}, beside which its "
-                "other values hardly "
-                "differ. If it is a mistake, correct it or leave the row out."
+                "other values hardly differ. If it is a mistake, correct it or leave the row out."
             )
     return ""
 
@@ -182,7 +178,7 @@ def _far(columns: Columns, numbers: Matrix) -> str:
 def _split(
     y: NDArray[Any], task: Task, share: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the rows to keep and of a share of them to hold out, each class in its proportion."""
+    """Positions of the rows to keep and of a share to hold out, stratified by class."""
     from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
 
     rows = np.arange(len(y))
@@ -209,9 +205,9 @@ def _with_all_seen(
     y: NDArray[Any],
     task: Task,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
-    """The same rows, but for test rows with a class or a text that no training row has: those go to training.
+    """The same rows, but test rows with a class or a level unseen in training go to training.
 
-    A model cannot predict for what it never saw, so such rows could not be tested on.
+    A model cannot predict from a level it never saw, so such rows could not be tested on.
     """
     unseen = np.zeros((len(test), len(columns.columns)), dtype=bool)
     for i, column in enumerate(columns.columns):
@@ -224,10 +220,12 @@ def _with_all_seen(
     if strange.all() and unseen.any():
         name = columns.names[int(unseen.sum(0).argmax())]
         raise InputError(
-            "each row that was to be tested has a text that no other row has, most of them in "
-            f"column {name!r}, so "
-            f"none can be predicted. Leave it out with --drop {name} if it is an identifier, or "
-            "use --test-share 0."
+            "each row that was to be tested has a string that no other row has, most of them in "
+            f"column {name!r}, so none can be predicted. Leave it out with --drop {name} if it is "
+            "an identifier, or use --test-share 0."
         )
-    remark = f"{int(strange.sum())} rows with classes or texts that no other rows have were taken for training."
+    remark = (
+        f"{int(strange.sum())} rows with classes or strings that no other rows have were taken for "
+        "training."
+    )
     return np.sort(np.concatenate([train, test[strange]])), test[~strange], remark

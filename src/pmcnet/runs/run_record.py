@@ -10,14 +10,13 @@ from pmcnet.bnn import MLP
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.io.plain import plain
 from pmcnet.runs.config import RunSettings
-from pmcnet.runs.figure_data import diagnostics
+from pmcnet.runs.figure_data import diagnostics, verdict_record
 from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scored
 
 LABELS = {
     "nll": "negative log-likelihood",
     "auc": "area under the ROC curve",
     "ece": "expected calibration error",
-} | {
     "brier": "Brier score",
     "rmse": "root mean squared error",
     "mse": "mean squared error",
@@ -86,7 +85,7 @@ def report_record(
         "task": task,
         "target": settings.target,
         "classes": classes,
-        "verdict": {"status": model.verdict_.status, "reason": model.verdict_.reason},
+        "verdict": verdict_record(model.verdict_),
         "summary": {
             "n_train": n_train,
             "n_test": metrics["n_test"],
@@ -131,9 +130,8 @@ def per_step(history: list[dict[str, Any]]) -> list[Record]:
     steps, before = [], 0.0
     for i, record in enumerate(history):
         seconds = record.get("seconds") or 0.0
-        own = (
-            seconds - before if seconds >= before else seconds
-        )  # a resumed run's clock begins again
+        resumed = seconds < before  # the clock of a resumed run starts again
+        own = seconds if resumed else seconds - before
         steps.append(plain({"step": i + 1, **record, "seconds": own}))
         before = seconds
     return steps

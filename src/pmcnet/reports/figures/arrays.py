@@ -17,7 +17,7 @@ _ROUNDING = 1e-6  # softmax in single precision may leave [0, 1] by this much
 
 
 def finite(values: Any, name: str) -> Array:
-    """Return `values` as a float array; refuse text, ragged lists, NaN, infinity and what no axis can hold."""
+    """Return `values` as a float array; refuse strings, ragged lists and what no axis can hold."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (OverflowError, TypeError, ValueError) as error:
@@ -28,8 +28,7 @@ def finite(values: Any, name: str) -> Array:
     if bad:
         raise InputError(
             f"{name} must be finite, at most {LARGEST:g}; {bad} of {array.size} values are not. "
-            "Leave those out before "
-            "drawing."
+            "Leave those out before drawing."
         )
     return array
 

@@ -1,4 +1,4 @@
-"""How far probabilities and intervals can be taken at their word."""
+"""Calibration: accuracy against confidence, coverage against the level of intervals."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ _GAP = 0.065  # of confidence, between bins whose counts can be written side by 
 
 
 class Reliability(NamedTuple):
-    """Bins of predictions: how sure they were, how often right, how many there are."""
+    """Bins of predictions: their confidence, their accuracy, their number."""
 
     confidence: Array  # (n,)
     accuracy: Array  # (n,)
@@ -60,7 +60,7 @@ def reliability(bins: Sequence[Mapping[str, Any]]) -> Reliability | None:
 
 
 def coverage(data: Mapping[str, Any]) -> Coverage:
-    """Return the checked levels and coverages; low and high are the coverage itself where absent."""
+    """Return the checked levels and coverages; absent ends of an interval are the coverage."""
     levels = probabilities(entry(data, "levels", "calibration"), "calibration levels")
     given = {
         key: data.get(key) if data.get(key) is not None else data.get("coverage")
@@ -78,7 +78,7 @@ def coverage(data: Mapping[str, Any]) -> Coverage:
 
 
 def reliability_panel(ax: Axes, bins: Reliability) -> None:
-    """Draw accuracy against confidence with intervals, and below it how many rows each bin holds."""
+    """Draw accuracy against confidence with intervals, and below it the rows of each bin."""
     _diagonal(ax)
     ax.vlines(bins.confidence, bins.low, bins.high, color=canvas.ACCENT, linewidth=1.6)
     ax.plot(bins.confidence, bins.accuracy, "o-", color=canvas.ACCENT, linewidth=1, markersize=5.5)

@@ -18,11 +18,8 @@ INK = "#262626"
 GREY = "#737373"
 PALE = "#d4d4d4"
 BARS = "#bdbdbd"
-TINTS = {
-    "80": "#f0a988",
-    "95": "#f7cfbb",
-    "99": "#fce9df",
-}  # of the accent by level in percent, darker where likelier
+TINTS = {"80": "#f0a988", "95": "#f7cfbb", "99": "#fce9df"}
+"""Of the accent by level in percent, darker where likelier."""
 
 TITLE_SIZE = 14.0
 PANEL_SIZE = 12.0
@@ -65,7 +62,7 @@ def sheet(
 
 
 def single(size: tuple[float, float]) -> tuple[Figure, Axes]:
-    """Return a bare figure of one open panel on no background, `size` being its width and height in inches."""
+    """Return a bare figure of one open panel on no background, of a `size` in inches."""
     figure = Figure(figsize=size, layout="constrained", facecolor="none")
     ax = figure.add_subplot(facecolor="none")
     _open(ax)
@@ -103,7 +100,7 @@ def legend(figure: Figure, handles: Sequence[Artist], names: Sequence[str]) -> N
 
 
 def panel_title(ax: Axes, text: str) -> None:
-    """Write the title of one panel at its left edge, each of its lines wrapped to the panel's width."""
+    """Write the title of a panel at its left edge, its lines wrapped to the panel's width."""
     width = ax.get_position().width * ax.figure.get_figure(root=True).get_figwidth()
     lines = [wrapped(line, width, PANEL_SIZE) for line in text.splitlines()]
     ax.set_title("\n".join(lines), loc="left", size=PANEL_SIZE, color=INK)
@@ -127,7 +124,7 @@ def checked_path(path: Path | str) -> Path:
 
 
 def save(figure: Figure, path: Path | str) -> Path:
-    """Write `figure` in the format its suffix names, making the folder if needed, and return the path."""
+    """Write `figure` in the format of its suffix, making the folder if needed; return the path."""
     path = checked_path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix.lower() == ".svg":
@@ -142,8 +139,7 @@ def svg(figure: Figure) -> str:
     """Return `figure` as SVG whose words are text, the same for the same data."""
     _settle(figure)
     written = io.BytesIO()
-    # fonttype has no argument of its own; the fixed salt and absent date make equal data give equal
-    # files
+    # fonttype has no argument of its own; with this salt and no date, equal data give equal files
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pmcnet"}):
         figure.savefig(written, format="svg", metadata={"Date": None})
     return written.getvalue().decode()

@@ -47,9 +47,7 @@ def confusion(
         for name in class_names
     ]
     figure, axes = canvas.sheet(len(counts), title, panel=_size(names, len(counts)), beside=1.2)
-    figure.set_layout_engine(
-        "compressed", w_pad=0.12, h_pad=0.1
-    )  # made for panels that must be square
+    figure.set_layout_engine("compressed", w_pad=0.12, h_pad=0.1)  # panels must be square
     for ax, (label, matrix) in zip(axes, counts.items(), strict=True):
         canvas.panel_title(ax, f"{label}\n{_right(matrix)}")
         image = _panel(ax, matrix, names)
@@ -76,8 +74,7 @@ def checked_counts(matrix: Sequence[Sequence[float]], label: str, n_classes: int
     if counts.shape != (n_classes, n_classes):
         raise InputError(
             f"the matrix of {label} must be (n_classes={n_classes}, n_classes={n_classes}); got "
-            f"{counts.shape}. "
-            "Give one class name per row and column."
+            f"{counts.shape}. Give one class name per row and column."
         )
     if counts.min() < 0:
         raise InputError(
@@ -100,9 +97,8 @@ def _panel(ax: Axes, counts: Array, names: Sequence[str]) -> AxesImage:
     )
     ax.set_xticks(ticks, names, **slanted)
     ax.tick_params(length=0)
-    ax.spines[:].set(
-        visible=True, color=canvas.PALE, linewidth=0.8
-    )  # white cells would join the next panel's
+    # without a frame white cells would join the next panel's
+    ax.spines[:].set(visible=True, color=canvas.PALE, linewidth=0.8)
     return image
 
 
@@ -137,7 +133,7 @@ def _cell(names: Sequence[str]) -> float:
 
 
 def _size(names: Sequence[str], n_panels: int) -> tuple[float, float]:
-    """Return width and height of a panel in inches; the names of classes are written once per row and column."""
+    """Return width and height of a panel in inches; outer panels carry the names of classes."""
     side, columns = _cell(names) * len(names), canvas.n_columns(n_panels, 3)
     left = 0.4 + _LETTER * _longest(names)
     below = 0.3 + (0.75 * left if _crowded(names) else 0.4)

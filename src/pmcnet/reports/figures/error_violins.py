@@ -5,11 +5,10 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.arrays import Array, non_empty
+from pmcnet.reports.figures.panel_file import handles
 from pmcnet.reports.figures.violins import MARKS, Axis, common_axis, left_out, rows_of, violin_panel
 from pmcnet.reports.figures.violins import squared_errors as checked
 from pmcnet.reports.tables import number
@@ -19,7 +18,7 @@ _NAME = 1.75  # inches before a method's name is wrapped
 
 
 def squared_errors(by_method: Mapping[str, Sequence[float]], path: Path | str, title: str) -> Path:
-    """Draw one row per method on a common logarithmic axis: how its squared errors spread, and their median.
+    """Draw one row per method on a common logarithmic axis: its squared errors and their median.
 
     Args:
         by_method: squared errors, one per test row, by what to call the method.
@@ -40,26 +39,13 @@ def squared_errors(by_method: Mapping[str, Sequence[float]], path: Path | str, t
         _beside(ax, 0.5, number(float(np.median(values))))
     _beside(axes[0], 1.12, "median")
     axes[-1].set_xlabel(
-        _told(list(errors.values()), axis), size=canvas.LABEL_SIZE, color=canvas.INK
+        _axis_name(list(errors.values()), axis), size=canvas.LABEL_SIZE, color=canvas.INK
     )
-    handles = [
-        Patch(color=canvas.TINTS["95"], linewidth=0),
-        Patch(fill=False, edgecolor=canvas.INK, linewidth=1.4),
-        Line2D(
-            [],
-            [],
-            color=canvas.ACCENT,
-            marker="D",
-            markersize=6.5,
-            markeredgewidth=0,
-            linestyle="none",
-        ),
-    ]
-    canvas.legend(figure, handles, [words for _, words in MARKS])
+    canvas.legend(figure, handles(MARKS), [words for _, words in MARKS])
     return canvas.save(figure, path)
 
 
-def _told(found: list[Array], axis: Axis) -> str:
+def _axis_name(found: list[Array], axis: Axis) -> str:
     """Say below the axis what is drawn, and what is too small for it."""
     lines = [f"squared error of {rows_of(found)}", left_out(np.concatenate(found), axis).strip()]
     return "\n".join(

@@ -10,14 +10,13 @@ from pmcnet.errors import InputError
 from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.inline_svg import inline_svg
 from pmcnet.reports.figures.panels import marks
-from pmcnet.reports.html import MISSING, Markup, number, span, table, tag
-from pmcnet.reports.record import real
+from pmcnet.reports.html import MISSING, Markup, number, real, span, table, tag
 
 _SIZE = (4.3, 0.56)  # inches
 
 
 class Spread(NamedTuple):
-    """A metric over the draws: where most of them lie, their mean, and the averaged prediction's value."""
+    """A metric over the draws: its 95 % interval, its mean, and the averaged prediction's value."""
 
     low: float
     high: float
@@ -83,8 +82,7 @@ def forest(metrics: Sequence[Mapping[str, Any]]) -> Markup | None:
     ]
     caption = (
         "Each metric on its own scale. A wide bar says that single draws of the posterior disagree "
-        "about it; "
-        "a diamond on the better side of the bar, that averaging over the draws pays."
+        "about it; a diamond on the better side of the bar, that averaging over the draws pays."
     )
     return tag("figure", marks(legend), *lines, tag("figcaption", caption), class_="forest")
 

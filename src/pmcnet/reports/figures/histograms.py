@@ -1,20 +1,24 @@
 """How much the draws of a posterior disagree about single rows of the test set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from scipy.special import betaln  # type: ignore[import-untyped]
 
 from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.arrays import Array, class_name, entry, non_empty, probabilities
+from pmcnet.reports.figures.panel_file import panel_file
+from pmcnet.reports.figures.panels import Legend, Panel
+from pmcnet.reports.html import number, setting
 
 _LEAST_VARIANCE = 1e-8
 _PANEL = (3.5, 2.9)
+
+PROBABILITY_LEGEND: Legend = (("box", "draws"), ("stroke", "Beta fit"))
 
 
 class Beta(NamedTuple):
@@ -61,21 +65,25 @@ def histograms(
         class_names: one name per class.
     """
     non_empty(rows, "rows")
-    panels = [_checked(item, f"rows[{i}]", class_names) for i, item in enumerate(rows)]
-    figure, axes = canvas.sheet(len(panels), title, panel=_PANEL, most=4, beside=1.2)
-    for ax, (name, draws) in zip(axes, panels, strict=True):
-        canvas.panel_title(ax, name)
-        probability_panel(ax, draws)
-    canvas.axis_names(axes, "probability of the true class", "density")
-    bars, line = Patch(color=canvas.BARS), Line2D([], [], color=canvas.ACCENT, linewidth=2)
-    canvas.legend(figure, [bars, line], ["draws", "Beta fit"])
-    return canvas.save(figure, path)
+    panels = probability_panels(rows, "rows", partial(class_name, names=class_names))
+    legend = PROBABILITY_LEGEND
+    return panel_file(panels, legend, path, title, size=_PANEL, beside=1.2, most=4)
 
 
-def _checked(item: Mapping[str, Any], name: str, class_names: Sequence[str]) -> tuple[str, Array]:
-    draws = probabilities(entry(item, "probability", name), f"{name} probability")
-    label = class_name(int(entry(item, "class", name)), class_names)
-    return f"row {int(entry(item, 'row', name))}: {label}", draws
+def probability_panels(
+    rows: Sequence[Mapping[str, Any]], name: str, class_of: Callable[[int], str]
+) -> list[Panel]:
+    """Return one panel per row, `name` being what the rows are called in errors."""
+    return [_panel(row, f"{name}[{i}]", class_of) for i, row in enumerate(rows)]
+
+
+def _panel(row: Mapping[str, Any], name: str, class_of: Callable[[int], str]) -> Panel:
+    draws = probabilities(entry(row, "probability", name), f"{name} probability")
+    title = f"row {setting(entry(row, 'row', name))}: {class_of(int(entry(row, 'class', name)))}"
+    moments = f"mean {number(draws.mean())}, std {number(draws.std())}"
+    words = f"{title}; probability of the true class over draws: {moments}"
+    draw = partial(probability_panel, draws=draws)
+    return Panel(title, words, "probability of the true class", "density", draw)
 
 
 def probability_panel(ax: Axes, draws: Array) -> None:
@@ -98,7 +106,7 @@ def probability_panel(ax: Axes, draws: Array) -> None:
 
 
 def value_panel(ax: Axes, draws: Array, observed: float | None) -> None:
-    """Draw the histogram of predicted values over draws, and a line where the observed value lies."""
+    """Draw the histogram of predicted values over draws, and a line at the observed value."""
     low, high = float(draws.min()), float(draws.max())
     if high - low <= 1e-9 * max(abs(low), abs(high), 1.0):
         ax.axvline(low, color=canvas.GREY, linewidth=2.5)
@@ -134,9 +142,7 @@ def _overlay(ax: Axes, draws: Array, tallest: float) -> float:
 def _note(ax: Axes, text: str, third: int) -> None:
     """Write in the left, middle or right third of a panel, where there is room."""
     x, align = ((0.04, "left"), (0.5, "center"), (0.96, "right"))[third]
-    for i, line in enumerate(
-        text.splitlines()
-    ):  # one by one, so that each is aligned in whatever font it is shown
+    for i, line in enumerate(text.splitlines()):  # each is aligned in whatever font is shown
         down = (0, -1.3 * canvas.TICK_SIZE * i)
         ax.annotate(
             line,

@@ -9,7 +9,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.arrays import LARGEST, Array
-from pmcnet.reports.record import real
+from pmcnet.reports.html import real
 
 _DECADES = 30.0  # positive numbers that span more than this ratio are drawn on a logarithmic axis
 

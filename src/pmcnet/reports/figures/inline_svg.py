@@ -1,4 +1,4 @@
-"""A matplotlib figure as SVG inside a page: colours are the page's variables, ids are its own, nothing is fetched."""
+"""A matplotlib figure as SVG inside a page: its colours are the page's, nothing is fetched."""
 
 import re
 
@@ -30,7 +30,7 @@ _EMPTY = re.compile(r"<defs>\s*</defs>")
 
 
 def inline_svg(figure: Figure, key: str, label: str) -> Markup:
-    """Return `figure` as an `<svg>` that says `label`, follows light and dark, and whose ids start with `key`."""
+    """Return `figure` as an `<svg>` that says `label`, and whose ids start with `key`."""
     text = canvas.svg(figure)
     head = _HEAD.match(text)
     assert head is not None, "matplotlib writes a viewBox"
@@ -50,7 +50,6 @@ def _drawing(body: str, key: str) -> str:
     )
     for pattern in (_FONT, _NO_TURN, _EMPTY):
         body = pattern.sub("", body)
-    body = _TAG.sub(
-        lambda found: _LONG.sub(r"\1", found[0]), body
-    )  # coordinates only, never the words
+    # coordinates only, never the words
+    body = _TAG.sub(lambda found: _LONG.sub(r"\1", found[0]), body)
     return _SPACE.sub(" ", body).replace("> <", "><").strip()

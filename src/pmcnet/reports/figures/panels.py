@@ -31,7 +31,15 @@ class Panel(NamedTuple):
 def figure(
     key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE
 ) -> Markup:
-    """Return a figure of all panels, `size` being that of one of several; beyond nine, the rest is folded away."""
+    """Return a figure of all panels; beyond nine, the rest is folded away.
+
+    Args:
+        key: what the ids of its drawings start with.
+        panels: what to draw.
+        caption: what is seen.
+        legend: marks and what each means.
+        size: of one panel where there are several.
+    """
     size = ALONE if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
     shown = tag("div", *drawn[:MOST], class_="panels")

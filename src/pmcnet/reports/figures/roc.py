@@ -1,14 +1,12 @@
 """ROC curves with their credible envelopes over the draws of one posterior."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from pmcnet.errors import InputError
 from pmcnet.reports.figures import canvas
@@ -20,6 +18,8 @@ from pmcnet.reports.figures.arrays import (
     non_empty,
     probabilities,
 )
+from pmcnet.reports.figures.panel_file import panel_file
+from pmcnet.reports.figures.panels import Legend, Panel
 
 _POSITIVE = 0  # the paper calls class 0 positive
 _PANEL = (3.7, 3.7)
@@ -42,7 +42,7 @@ class Curve(NamedTuple):
 def roc(
     curves: Sequence[Mapping[str, Any]], path: Path | str, title: str, class_names: Sequence[str]
 ) -> Path:
-    """Draw one panel per class; of a binary problem only class 0, since the other is its mirror image.
+    """Draw one panel per class; of two classes only class 0, since the other is its mirror image.
 
     Args:
         curves: `{"class", "grid", "mean", "bands": {"80": [low, high], ...}}`, one per class.
@@ -51,11 +51,8 @@ def roc(
         class_names: one name per class.
     """
     non_empty(curves, "curves")
-    return _draw(
-        [(class_name(curve.label, class_names), curve) for curve in curves_to_draw(curves)],
-        path,
-        title,
-    )
+    named = [(class_name(curve.label, class_names), curve) for curve in curves_to_draw(curves)]
+    return _write(named, path, title)
 
 
 def roc_grid(
@@ -70,39 +67,38 @@ def roc_grid(
         title: the title of the figure.
     """
     non_empty(by_label, "by_label")
-    return _draw(
-        [
-            (str(label), _positive(curves, f"curves of {label}"))
-            for label, curves in by_label.items()
-        ],
-        path,
-        title,
-    )
+    named = [(str(k), _positive(curves, f"curves of {k}")) for k, curves in by_label.items()]
+    return _write(named, path, title)
 
 
 def curves_to_draw(curves: Sequence[Mapping[str, Any]]) -> list[Curve]:
-    """Return the checked curves; of two only that of class 0, since the other is its mirror image."""
+    """Return the checked curves; of two classes that of class 0, the other being its mirror."""
     if len(curves) == 2:
         return [_positive(curves, "curves")]
     return [checked_curve(item, f"curves[{i}]") for i, item in enumerate(curves)]
 
 
-def _draw(panels: Sequence[tuple[str, Curve]], path: Path | str, title: str) -> Path:
-    figure, axes = canvas.sheet(len(panels), title, panel=_PANEL, beside=1.7)
-    for ax, (name, curve) in zip(axes, panels, strict=True):
-        canvas.panel_title(ax, name)
-        roc_panel(ax, curve)
-    canvas.axis_names(axes, "false positive rate", "true positive rate")
-    levels = {level for _, curve in panels for level in curve.bands}
-    _legend(figure, sorted(levels, key=float))
-    return canvas.save(figure, path)
+def roc_axes(title: str | None, words: str, draw: Callable[[Axes], None]) -> Panel:
+    """Return a panel of rates against each other."""
+    return Panel(title, words, "false positive rate", "true positive rate", draw)
+
+
+def roc_legend(curves: Sequence[Curve]) -> Legend:
+    """Return what the lines and bands of these curves mean."""
+    levels = sorted({level for curve in curves for level in curve.bands}, key=float)
+    bands = [(f"tint-{level}", f"{level} % of draws") for level in levels]
+    return [("stroke", "mean"), *bands, ("dashes", "chance")]
+
+
+def _write(named: Sequence[tuple[str, Curve]], path: Path | str, title: str) -> Path:
+    panels = [roc_axes(name, "", partial(roc_panel, curve=curve)) for name, curve in named]
+    legend = roc_legend([curve for _, curve in named])
+    return panel_file(panels, legend, path, title, size=_PANEL, beside=1.7)
 
 
 def roc_panel(ax: Axes, curve: Curve) -> None:
     """Draw one curve over its bands and the line of chance."""
-    for level in sorted(
-        curve.bands, key=float, reverse=True
-    ):  # widest first, so that narrower ones lie on top
+    for level in sorted(curve.bands, key=float, reverse=True):  # the narrowest on top
         low, high = curve.bands[level]
         ax.fill_between(curve.grid, low, high, color=canvas.TINTS[level], linewidth=0)
     roc_frame(ax)
@@ -117,17 +113,6 @@ def roc_frame(ax: Axes) -> None:
     ax.plot([0, 1], [0, 1], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
     ax.set(
         xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1), box_aspect=1
-    )
-
-
-def _legend(figure: Figure, levels: Sequence[str]) -> None:
-    mean = Line2D([], [], color=canvas.ACCENT, linewidth=2)
-    chance = Line2D([], [], color=canvas.GREY, linewidth=1, linestyle=(0, (4, 3)))
-    bands = [Patch(color=canvas.TINTS[level]) for level in levels]
-    canvas.legend(
-        figure,
-        [mean, *bands, chance],
-        ["mean", *(f"{level} % of draws" for level in levels), "chance"],
     )
 
 

@@ -54,7 +54,7 @@ def intervals(rows: Sequence[Mapping[str, Any]]) -> Intervals:
 
 
 def scatter_panel(ax: Axes, found: Intervals) -> None:
-    """Draw every interval over the observed value; those that miss it have the accent and a cross."""
+    """Draw every interval over the observed value; one that misses it has a cross."""
     found = found.thinned()
     covered = found.covered
     thin = found.y.size > _FAINT

@@ -23,7 +23,7 @@ _PANEL = (4.2, 3.4)
 def metric_by_step(
     by_label: Mapping[str, Sequence[Mapping[str, float]]], path: Path | str, title: str
 ) -> Path:
-    """Draw AUC and accuracy against the step, from 1, one line per label; the first label has the accent.
+    """Draw AUC and accuracy against the step, one line per label, the first in the accent colour.
 
     Args:
         by_label: `[{"auc", "accuracy"}, ...]`, one entry per step, by what to call the run.

@@ -53,7 +53,7 @@ def squared_errors(method: str, values: Any) -> Array:
 
 
 def violins_figure(by_method: Sequence[tuple[str, Array]]) -> Markup:
-    """Return one row per method: its name and median, and beside it how its squared errors spread."""
+    """Return one row per method: its name, the median and the spread of its squared errors."""
     axis = common_axis([errors for _, errors in by_method])
     last = len(by_method) - 1
     rows = [
@@ -77,7 +77,10 @@ def rows_of(found: Sequence[Array]) -> str:
 
 
 def common_axis(found: list[Array]) -> Axis:
-    """Return limits that hold all errors but those far below every median, from 0.1 to 1 where all are zero."""
+    """Return limits that hold all errors but those far below every median.
+
+    Where all are zero, the limits are 0.1 and 1.
+    """
     positive = [errors[errors > 0] for errors in found if np.any(errors > 0)]
     if not positive:
         return Axis(-1.0, 0.0)
@@ -88,7 +91,7 @@ def common_axis(found: list[Array]) -> Axis:
 
 
 def violin_panel(ax: Axes, errors: Array, axis: Axis, *, named: bool) -> None:
-    """Draw density, box, whiskers from 5 to 95 % and median; the axis is named below the last row only."""
+    """Draw density, box, whiskers from 5 to 95 % and median; a `named` axis has its ticks named."""
     x = axis.placed(errors)
     _density(ax, x, canvas.TINTS["95"])
     lowest, low, median, high, highest = np.quantile(x, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
@@ -139,7 +142,8 @@ def _row(i: int, method: str, errors: Array, axis: Axis, last: bool) -> Markup:
     if last:
         ax.set_xlabel("squared error", size=canvas.LABEL_SIZE, color=canvas.INK)
     low, median, high = np.quantile(errors, (0.25, 0.5, 0.75)).tolist()
-    words = f"{method}: median squared error {number(median)}, middle half of the rows from {span(low, high)}"
+    words = f"{method}: median squared error {number(median)}, "
+    words += f"middle half of the rows from {span(low, high)}"
     name = tag(
         "div", tag("strong", method), tag("small", f"median {number(median)}"), class_="name"
     )
@@ -162,7 +166,7 @@ def left_out(errors: Array, axis: Axis) -> str:
 
 
 def _ticks(axis: Axis) -> list[float]:
-    """Return whole powers of ten inside the axis, at most seven; where there are not two, 1, 2 and 5 of each."""
+    """Return at most seven whole powers of ten; where the axis holds fewer than two, more ticks."""
     first, last = ceil(axis.low), floor(axis.high)
     if last > first:
         return [
