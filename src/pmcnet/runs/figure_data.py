@@ -25,7 +25,7 @@ def finite(value: float) -> float | None:
 
 def verdict_record(verdict: Verdict) -> Record:
     """The status, the reason, and the limits by which it was judged."""
-    limits = dict(verdict.limits)
+    limits = {name: finite(value) for name, value in verdict.limits.items()}
     return {"status": verdict.status, "reason": verdict.reason, "limits": limits}
 
 
