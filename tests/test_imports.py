@@ -1,6 +1,7 @@
 """The import rule: imports point down only, neighbours on a row never import each other."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,25 @@ def test_rule_catches_an_upward_import(tmp_path):
     names = imported_modules(file)
     assert "pmcnet.cli" in names
     assert "torch.nn" in names
+
+
+# The same part in several rooms: a family's shared file, a command at each layer, a dataset's table.
+SHARED_NAMES = {
+    "__init__",
+    "algorithm",
+    "base",
+    "registry",
+    "result",
+    "state",
+    "target",
+    "compare",
+    "evaluate",
+    "fit",
+    "predict",
+    "mnist_c",
+}
+
+
+def test_no_two_modules_share_a_name_with_different_parts():
+    stems = Counter(path.stem for path in FILES)
+    assert {stem for stem, n in stems.items() if n > 1} <= SHARED_NAMES

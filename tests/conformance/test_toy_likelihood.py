@@ -15,7 +15,7 @@ from cli.commands import TINY, done, invoke, numbers, refused, written
 from pmcnet import PMCNetRegressor
 from pmcnet.bnn.likelihoods import registry
 from pmcnet.bnn.likelihoods.base import Gradients, LearnedScale, column
-from pmcnet.bnn.likelihoods.regression import Regression
+from pmcnet.bnn.likelihoods.location_scale import Regression
 from pmcnet.errors import InputError
 from pmcnet.reports import page
 

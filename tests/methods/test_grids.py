@@ -5,14 +5,14 @@ import pytest
 from pmcnet.methods.extras import requirements
 from pmcnet.methods.registry import METHODS, options
 from pmcnet.methods.settings import N_CHOICES, parts
-from pmcnet.methods.training.loop import Trained
+from pmcnet.methods.training.loop import TrainedMethod
 
 GRIDS = {name: settings.grid for name, settings in METHODS.items() if settings.grid}
 
 
 def test_every_baseline_has_a_grid():
     assert set(GRIDS) == {
-        name for name, settings in METHODS.items() if isinstance(settings, Trained)
+        name for name, settings in METHODS.items() if isinstance(settings, TrainedMethod)
     }
 
 

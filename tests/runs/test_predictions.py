@@ -10,8 +10,8 @@ from pmcnet.bnn import MLP
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.runs.number_predictions import COVERAGE, N_SAMPLES, NumberColumns
 from pmcnet.runs.predict import predicted_columns
-from pmcnet.runs.predictions import predictions_of
 from pmcnet.runs.prepare import ADDED
+from pmcnet.runs.row_predictions import predictions_of
 
 N_ROWS, N_PARTICLES = 40, 24
 QUICK = {

@@ -3,10 +3,10 @@
 from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
 from pmcnet.bnn.gauss_newton import GaussNewtonTarget
 from pmcnet.bnn.likelihoods.base import Likelihood
-from pmcnet.bnn.likelihoods.classification import Bernoulli, Categorical
+from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
 from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
 from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
-from pmcnet.bnn.likelihoods.regression import Regression
+from pmcnet.bnn.likelihoods.location_scale import Regression
 from pmcnet.bnn.networks.banded_conv import BandedConv2d
 from pmcnet.bnn.networks.base import Layout, Network, Parameter
 from pmcnet.bnn.networks.lenet import LeNet5

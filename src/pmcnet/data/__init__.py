@@ -11,7 +11,7 @@ images = data.load_images("mnist")                   # bytes (60000, 1, 28, 28),
 from pmcnet.data.datasets.base import Entry
 from pmcnet.data.datasets.catalogue import catalogue, fetch, image_names, load, load_images, names
 from pmcnet.data.datasets.control import ControlData, control
-from pmcnet.data.datasets.folder import data_folder
+from pmcnet.data.datasets.data_folder import data_folder
 from pmcnet.data.datasets.images import Images, ImageSplit
 from pmcnet.data.datasets.svhn import crops as svhn_crops
 from pmcnet.data.fingerprint import fingerprint

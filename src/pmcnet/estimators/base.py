@@ -35,7 +35,7 @@ from pmcnet.estimators.input_rows import checked_rows
 from pmcnet.estimators.networks import ModuleSource, check_sizes, network_for
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.plan import plan, resolve_device
-from pmcnet.estimators.predictions import Array, Averaged, EncodedRows, Uncertainty
+from pmcnet.estimators.predictions import Array, AveragedPrediction, EncodedRows, Uncertainty
 from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.training_rows import merged
 from pmcnet.methods.registry import check_name
@@ -151,14 +151,14 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.method_options_ = dict(vars(chosen.options))
         return self
 
-    def predictive(self, X: Any) -> Averaged:
+    def predictive(self, X: Any) -> AveragedPrediction:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
         return self._in_units(self._posterior().predict(self._inputs(X)))
 
-    def _in_units(self, found: Predictive) -> Averaged:
+    def _in_units(self, found: Predictive) -> AveragedPrediction:
         mean, *parts = (part.double().cpu().numpy() for part in found)
         units = self._units()
-        return Averaged(units.values(mean), *map(units.variances, parts))
+        return AveragedPrediction(units.values(mean), *map(units.variances, parts))
 
     def uncertainty(self, X: Any) -> Uncertainty:
         """How uncertain each row's prediction is: by noise in the data, or as networks disagree."""

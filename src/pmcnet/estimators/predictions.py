@@ -21,7 +21,7 @@ class Uncertainty(NamedTuple):
     epistemic: Array
 
 
-class Averaged(NamedTuple):
+class AveragedPrediction(NamedTuple):
     """The averaged prediction of N rows, and its uncertainty as `Uncertainty` has it.
 
     `mean` is (N, C): class probabilities, or E[y] with C = 1.

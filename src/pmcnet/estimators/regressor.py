@@ -18,7 +18,7 @@ from pmcnet.estimators.columns import are_dates
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fit import PriorStd
 from pmcnet.estimators.networks import ModuleSource
-from pmcnet.estimators.predictions import Array, Averaged
+from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.estimators.training_rows import checked_weight
 from pmcnet.methods.settings import Value
 
@@ -120,7 +120,9 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         """
         return self.predict_quantiles(X, _ends(coverage))
 
-    def predictive_interval(self, X: Any, coverage: float = 0.95) -> tuple[Averaged, Array]:
+    def predictive_interval(
+        self, X: Any, coverage: float = 0.95
+    ) -> tuple[AveragedPrediction, Array]:
         """`predictive` and `predict_interval` from one pass over the posterior."""
         found, quantiles = self._posterior().predict_with_quantiles(
             self._inputs(X), _ends(coverage)

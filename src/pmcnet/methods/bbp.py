@@ -26,7 +26,7 @@ from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
     Schedule,
-    Trained,
+    TrainedMethod,
     Watch,
     averages,
     batches,
@@ -48,7 +48,7 @@ _NOISE_STEP = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class BBP(Trained):
+class BBP(TrainedMethod):
     """Mean-field variational inference by Adam on mini-batches.
 
     Args:

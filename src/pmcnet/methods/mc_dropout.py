@@ -24,7 +24,7 @@ from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.settings import Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    Trained,
+    TrainedMethod,
     Watch,
     averages,
     batches,
@@ -42,7 +42,7 @@ _MASK_STEP = 1 << 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class MCDropout(Trained):
+class MCDropout(TrainedMethod):
     """Adam on -sum log p(y | masked theta) - share log p(theta).
 
     Args:

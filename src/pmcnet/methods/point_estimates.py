@@ -10,7 +10,7 @@ from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, PriorSearch, Rows
 from pmcnet.methods.settings import PRIORS, Choice, adam_batch, choices, epochs
 from pmcnet.methods.training.adam import Adam, default_start
-from pmcnet.methods.training.loop import Schedule, Trained
+from pmcnet.methods.training.loop import Schedule, TrainedMethod
 from pmcnet.methods.training.state import EpochInfo, TrainingState
 from pmcnet.rng import stream
 
@@ -23,7 +23,7 @@ MANY = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdamMethod(Trained):
+class AdamMethod(TrainedMethod):
     """Minimises -log p(y | theta), or -log pi(theta) for "map", from random starts.
 
     Args:

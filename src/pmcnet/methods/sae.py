@@ -23,7 +23,7 @@ from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.settings import PRIORS, Choice, choices
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    Trained,
+    TrainedMethod,
     Watch,
     averages,
     batches,
@@ -50,7 +50,7 @@ class _Place(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SAE(Trained):
+class SAE(TrainedMethod):
     """Chains of anchored networks, run as one batch.
 
     Args:

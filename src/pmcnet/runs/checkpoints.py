@@ -19,7 +19,7 @@ Problem = Mapping[str, Any]
 """What a state belongs to: the data's fingerprint and the settings that decide the numbers."""
 
 
-class Found(NamedTuple):
+class StoredState(NamedTuple):
     """A state to go on from, a remark about it, and its file."""
 
     state: Any
@@ -59,7 +59,7 @@ class Checkpoints:
 
     def load(
         self, problem: Problem, kinds: tuple[type[Any], ...], device: torch.device
-    ) -> Found | None:
+    ) -> StoredState | None:
         """The latest state that can be read, or None where there is none.
 
         Args:
@@ -80,7 +80,7 @@ class Checkpoints:
                 unreadable = unreadable or error
                 continue
             _check_problem(path, problem)
-            return Found(state, self._remark(path, unreadable), path)
+            return StoredState(state, self._remark(path, unreadable), path)
         if unreadable is not None:
             raise unreadable
         return None

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.estimators import PMCNetClassifier
-from pmcnet.estimators.predictions import Averaged
+from pmcnet.estimators.predictions import AveragedPrediction
 from pmcnet.runs import figure_data
-from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scored, class_labels, scored
+from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, class_labels, scored
 
 
 class ClassPredictions(NamedTuple):
@@ -20,7 +20,7 @@ class ClassPredictions(NamedTuple):
 
     classes: NDArray[Any]  # (C,)
     label: Tensor  # (N,)
-    averaged: Averaged
+    averaged: AveragedPrediction
     draws: Tensor  # (R, N, C)
     seconds: float
 
@@ -42,7 +42,7 @@ class ClassPredictions(NamedTuple):
         """What `predictions.csv` says of each row, by column name."""
         return class_columns(self.classes, self.averaged)
 
-    def scored(self) -> Scored:
+    def scored(self) -> Scores:
         """Metrics and figures."""
         average = torch.as_tensor(self.averaged.probability)  # (N, C)
         bma = _all_metrics(average, self.label)
@@ -72,7 +72,7 @@ class ClassPredictions(NamedTuple):
         ]
 
 
-def class_columns(classes: NDArray[Any], found: Averaged) -> dict[str, NDArray[Any]]:
+def class_columns(classes: NDArray[Any], found: AveragedPrediction) -> dict[str, NDArray[Any]]:
     """What a classification adds to each row of a table, by column name."""
     names = [f"probability_{name}" for name in classes]
     return {

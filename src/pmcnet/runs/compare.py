@@ -16,18 +16,18 @@ from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.figure_data import roc_bands
-from pmcnet.runs.fit import Finished, fit_run
+from pmcnet.runs.fit import FinishedRun, fit_run
 from pmcnet.runs.folder import RunFolder, write_json
-from pmcnet.runs.prepare import Prepared, prepare
+from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.scores import Record, class_labels
-from pmcnet.runs.settings_search import Tune, Tuned, tuned, tuning_record, validation_of
+from pmcnet.runs.settings_search import Tune, TunedSettings, tuned, tuning_record, validation_of
 from pmcnet.runs.significance import best_in
 
 MOST_ERRORS = 500
 """Test rows, at most, whose squared errors the page shows."""
 
 
-class Compared(NamedTuple):
+class Comparison(NamedTuple):
     """The folder, one entry per method as `comparison.json` has it, and the page."""
 
     folder: Path
@@ -56,7 +56,7 @@ def compare_runs(
     *,
     shown: FitProgress,
     tune: Tune = "validation",
-) -> Compared:
+) -> Comparison:
     """Fit each method on the same training rows and score it on the same test rows.
 
     The page is that of the first method, with the comparison added.
@@ -76,7 +76,7 @@ def compare_runs(
     searched = [name for name in each if tune == "validation" and METHODS[name].grid]
     rows = validation_of(prepared) if searched else prepared
     folder = RunFolder.create(out)
-    finished: list[Finished] = []
+    finished: list[FinishedRun] = []
     entries: list[Record] = []
     try:
         for name, own in each.items():
@@ -99,7 +99,7 @@ def compare_runs(
             }
     write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
     page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
-    return Compared(out, entries, page)
+    return Comparison(out, entries, page)
 
 
 def _own(settings: RunSettings, name: str) -> RunSettings:
@@ -114,7 +114,7 @@ def _own(settings: RunSettings, name: str) -> RunSettings:
     )
 
 
-def _entry(run: Finished, found: Tuned | None) -> Record:
+def _entry(run: FinishedRun, found: TunedSettings | None) -> Record:
     """One method: `seconds` are those of the fit without the search for its settings."""
     diagnostics = run.metrics["diagnostics"]
     return {
@@ -131,7 +131,7 @@ def _entry(run: Finished, found: Tuned | None) -> Record:
     }
 
 
-def _figures(run: Finished, prepared: Prepared) -> Record:
+def _figures(run: FinishedRun, prepared: RunRows) -> Record:
     """What the page shows of a method beside the others, and the time that a test row takes."""
     predicting = run.metrics["seconds"]["predict"]
     found: Record = {"milliseconds_per_row": 1e3 * predicting / len(prepared.y_test)}

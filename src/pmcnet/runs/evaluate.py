@@ -9,7 +9,7 @@ from pmcnet.estimators import PMCNetClassifier
 from pmcnet.runs.config import read_config
 from pmcnet.runs.folder import RunFolder
 from pmcnet.runs.predict import read_rows
-from pmcnet.runs.predictions import predictions_of
+from pmcnet.runs.row_predictions import predictions_of
 from pmcnet.runs.run_record import metrics_record
 from pmcnet.runs.scores import Model, Record
 from pmcnet.runs.target_column import numbers_of, present

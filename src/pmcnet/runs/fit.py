@@ -23,19 +23,19 @@ from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, w
 from pmcnet.runs.identity import problem
 from pmcnet.runs.lock import locked
 from pmcnet.runs.predict import written
-from pmcnet.runs.predictions import Predictions, predictions_of
-from pmcnet.runs.prepare import Prepared, prepare
+from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.processes import share_rows, share_settings
+from pmcnet.runs.row_predictions import Predictions, predictions_of
 from pmcnet.runs.run_observer import RunObserver
 from pmcnet.runs.run_record import metrics_record, report_record
-from pmcnet.runs.scores import Model, Record, Scored
+from pmcnet.runs.scores import Model, Record, Scores
 from pmcnet.runs.signals import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
 _CHOSEN = ("method_reason", "asked_method", "asked_prior_std")  # in [provenance]
 
 
-class Finished(NamedTuple):
+class FinishedRun(NamedTuple):
     """The folder of a finished run, its model and its two records."""
 
     folder: RunFolder
@@ -60,7 +60,7 @@ def fit_run(
     shown: FitProgress,
     fingerprint: str | None = None,
     comm: ais.Communicator = ais.SERIAL,
-) -> Finished:
+) -> FinishedRun:
     """Read, check, fit, score and write everything.
 
     Args:
@@ -99,7 +99,9 @@ def fit_run(
             raise
 
 
-def resume_run(path: Path, *, shown: FitProgress, comm: ais.Communicator = ais.SERIAL) -> Finished:
+def resume_run(
+    path: Path, *, shown: FitProgress, comm: ais.Communicator = ais.SERIAL
+) -> FinishedRun:
     """Go on with a run that was interrupted, from its last checkpoint or from the beginning."""
     folder = RunFolder.open(path)
     if folder.metrics.is_file():
@@ -165,12 +167,12 @@ def _stuck(folder: RunFolder, error: OSError) -> str:
 
 def _run(
     model: Model,
-    prepared: Prepared,
+    prepared: RunRows,
     folder: RunFolder,
     shown: FitProgress,
     begun: _Progress,
     comm: ais.Communicator,
-) -> Finished:
+) -> FinishedRun:
     """Fit, score and write."""
     asked = prepared.settings
     settled = [asked]
@@ -227,12 +229,12 @@ def _run(
 
 
 def _finish(
-    model: Model, prepared: Prepared, settings: RunSettings, folder: RunFolder, seconds: float
-) -> Finished:
+    model: Model, prepared: RunRows, settings: RunSettings, folder: RunFolder, seconds: float
+) -> FinishedRun:
     """Score, and write everything that a finished run has."""
     from pmcnet.reports.page import write_report
 
-    scored: Scored | None = None
+    scored: Scores | None = None
     if len(prepared.y_test):
         predictions = predictions_of(
             model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed
@@ -249,10 +251,10 @@ def _finish(
     write_json(folder.report_data, report)
     write_report(report, folder.report)
     write_json(folder.metrics, metrics)
-    return Finished(folder, model, metrics, report)
+    return FinishedRun(folder, model, metrics, report)
 
 
-def _write_predictions(predictions: Predictions, prepared: Prepared, path: Path) -> None:
+def _write_predictions(predictions: Predictions, prepared: RunRows, path: Path) -> None:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
     known = {"row": prepared.test_rows + 1, "truth": prepared.y_test}
@@ -260,7 +262,7 @@ def _write_predictions(predictions: Predictions, prepared: Prepared, path: Path)
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
-def _provenance(prepared: Prepared, reason: str, asked: RunSettings) -> dict[str, Any]:
+def _provenance(prepared: RunRows, reason: str, asked: RunSettings) -> dict[str, Any]:
     import sklearn  # type: ignore[import-untyped]
     import torch
 

@@ -3,7 +3,7 @@
 from pmcnet.methods.settings import UNSET
 from pmcnet.runs.checkpoints import Problem
 from pmcnet.runs.config import RunSettings
-from pmcnet.runs.prepare import Prepared
+from pmcnet.runs.prepare import RunRows
 
 _DECIDING = (
     "target",
@@ -21,7 +21,7 @@ _DECIDING = (
 )
 
 
-def problem(prepared: Prepared, settings: RunSettings, *, with_prior: bool = True) -> Problem:
+def problem(prepared: RunRows, settings: RunSettings, *, with_prior: bool = True) -> Problem:
     """The data's fingerprint and those settings as plain data.
 
     Args:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from pmcnet import metrics
 from pmcnet.estimators import PMCNetRegressor
-from pmcnet.estimators.predictions import Array, Averaged
+from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.runs import figure_data
-from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scored, scored
+from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, scored
 
 COVERAGE = 0.9
 N_SCATTER = 1000
@@ -38,8 +38,8 @@ class NumberPredictions(NamedTuple):
     """
 
     truth: Array  # (N,)
-    averaged: Averaged
-    tabulated: Averaged
+    averaged: AveragedPrediction
+    tabulated: AveragedPrediction
     interval: Array  # (N, 2)
     log_density: Array  # (N,) of the truth
     draws: Array  # (R, N)
@@ -67,7 +67,7 @@ class NumberPredictions(NamedTuple):
         """What `predictions.csv` says of each row, by column name."""
         return number_columns(self.tabulated, self.interval)
 
-    def scored(self) -> Scored:
+    def scored(self) -> Scores:
         """Metrics and figures."""
         target, mean = torch.as_tensor(self.truth), torch.as_tensor(self.averaged.mean[:, 0])
         samples = torch.as_tensor(self.samples).mT.contiguous()  # (S, N)
@@ -116,7 +116,7 @@ class NumberPredictions(NamedTuple):
         return {"low": float(self.interval[n, 0]), "high": float(self.interval[n, 1])}
 
 
-def number_columns(found: Averaged, interval: Array) -> dict[str, NDArray[Any]]:
+def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDArray[Any]]:
     """What a regression adds to each row of a table, by column name."""
     return NumberColumns(
         prediction=found.mean[:, 0],

@@ -25,7 +25,7 @@ ADDED = {
 _FAR = 1e4  # standard deviations of a column's other values
 
 
-class Prepared(NamedTuple):
+class RunRows(NamedTuple):
     """Rows for training and testing, what they are for, and what was noticed about them."""
 
     settings: RunSettings
@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
     remarks: tuple[str, ...]
 
 
-def prepare(settings: RunSettings) -> Prepared:
+def prepare(settings: RunSettings) -> RunRows:
     """Read the table, find target and task, split the rows."""
     frame = data.read_frame(settings.data)
     place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
@@ -52,7 +52,7 @@ def prepare(settings: RunSettings) -> Prepared:
     constant, far = _constant(columns, numbers), _far(columns, numbers)
     train, test = _split(y, task, settings.test_share, settings.seed)
     train, test, moved = _with_all_seen(train, test, columns, numbers, y, task)
-    return Prepared(
+    return RunRows(
         settings,
         task,
         x.iloc[train].reset_index(drop=True),
@@ -65,7 +65,7 @@ def prepare(settings: RunSettings) -> Prepared:
     )
 
 
-def with_validation(prepared: Prepared, share: float, seed: int) -> Prepared:
+def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
     """The training rows alone, a share of them held out in the place of the test rows."""
     columns = Columns.of(prepared.x_train)
     numbers = columns.matrix(prepared.x_train)

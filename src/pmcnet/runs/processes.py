@@ -13,7 +13,7 @@ from pmcnet.io.checkpoint import load_checkpoint
 from pmcnet.runs.config import RunSettings, read_config
 from pmcnet.runs.estimator import method_of, unfitted
 from pmcnet.runs.folder import RunFolder
-from pmcnet.runs.prepare import Prepared, prepare
+from pmcnet.runs.prepare import RunRows, prepare
 
 Settings = dict[str, Any]
 
@@ -29,7 +29,7 @@ def share_settings(comm: ais.Communicator, text: str) -> None:
         comm.share(text.encode())
 
 
-def share_rows(comm: ais.Communicator, prepared: Prepared, state: Path | None) -> None:
+def share_rows(comm: ais.Communicator, prepared: RunRows, state: Path | None) -> None:
     """Send the others which rows these are, and the checkpoint to go on from."""
     if isinstance(comm, Ranks):
         comm.share(prepared.fingerprint.encode())

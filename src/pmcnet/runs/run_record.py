@@ -11,7 +11,7 @@ from pmcnet.estimators import PMCNetClassifier
 from pmcnet.io.plain import plain
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.figure_data import diagnostics, verdict_record
-from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scored
+from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scores
 
 LABELS = {
     "nll": "negative log-likelihood",
@@ -30,7 +30,7 @@ UNITS = {"nll": "nats"}
 
 
 def metrics_record(
-    model: Model, scored: Scored | None, *, n_test: int, fit_seconds: float | None
+    model: Model, scored: Scores | None, *, n_test: int, fit_seconds: float | None
 ) -> Record:
     """`metrics.json`."""
     return {
@@ -48,7 +48,7 @@ def report_record(
     model: Model,
     settings: RunSettings,
     metrics: Mapping[str, Any],
-    scored: Scored | None,
+    scored: Scores | None,
     *,
     n_train: int,
     rows: Sequence[int],

@@ -25,7 +25,7 @@ N_SHOWN = 10  # of the most uncertain rows
 N_HISTOGRAMS = 6
 
 
-class Scored(NamedTuple):
+class Scores(NamedTuple):
     """`bma` and `per_draw` metrics, the data of the figures, and the seconds of the prediction."""
 
     bma: dict[str, float | None]
@@ -36,7 +36,7 @@ class Scored(NamedTuple):
 
 def scored(
     bma: dict[str, Tensor], per_draw: dict[str, Tensor], figures: Record, seconds: float
-) -> Scored:
+) -> Scores:
     """Metrics as JSON has them: infinite ones are null, or left out of `per_draw`.
 
     Args:
@@ -51,7 +51,7 @@ def scored(
         if bool(value.isfinite().all())
     }
     averaged = {name: finite(float(value)) for name, value in bma.items()}
-    return Scored(averaged, summaries, figures, seconds)
+    return Scores(averaged, summaries, figures, seconds)
 
 
 def class_labels(model: PMCNetClassifier, y: NDArray[Any]) -> Tensor:

@@ -25,7 +25,7 @@ from pmcnet.reports.progress import FitProgress, progress_of
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.figure_data import finite
-from pmcnet.runs.prepare import Prepared, with_validation
+from pmcnet.runs.prepare import RunRows, with_validation
 from pmcnet.runs.scores import Model, Record, class_labels
 
 Tune = Literal["none", "validation"]
@@ -33,7 +33,7 @@ SEED_STEP = 1
 """How far the seed of the search is from that of the fit which is reported."""
 
 
-class Tuned(NamedTuple):
+class TunedSettings(NamedTuple):
     """Settings with the best choice in them, that choice, the trials, and their seconds."""
 
     settings: RunSettings
@@ -42,7 +42,7 @@ class Tuned(NamedTuple):
     seconds: float
 
 
-def validation_of(prepared: Prepared) -> Prepared:
+def validation_of(prepared: RunRows) -> RunRows:
     """The training rows with validation rows held out of them; an error where none can be."""
     if len(prepared.y_train) < LEAST_VALIDATED:
         raise InputError(
@@ -62,7 +62,7 @@ def validation_of(prepared: Prepared) -> Prepared:
     return found
 
 
-def tuned(settings: RunSettings, rows: Prepared, *, shown: FitProgress) -> Tuned:
+def tuned(settings: RunSettings, rows: RunRows, *, shown: FitProgress) -> TunedSettings:
     """The best of a method's choices.
 
     A prior whose scale is given as a number stays, and choices that differ in it alone are tried
@@ -75,7 +75,7 @@ def tuned(settings: RunSettings, rows: Prepared, *, shown: FitProgress) -> Tuned
     """
     choices = _choices(settings)
     if len(choices) == 1:
-        return Tuned(_with(settings, choices[0]), choices[0], [], 0.0)
+        return TunedSettings(_with(settings, choices[0]), choices[0], [], 0.0)
     start, n_done = time.monotonic(), 0
 
     def loss(choice: Choice) -> float:
@@ -94,7 +94,7 @@ def tuned(settings: RunSettings, rows: Prepared, *, shown: FitProgress) -> Tuned
     trials: list[Record] = [
         {**choice, "validation_nll": finite(value)} for choice, value in found.trials
     ]
-    return Tuned(_with(settings, found.best), found.best, trials, time.monotonic() - start)
+    return TunedSettings(_with(settings, found.best), found.best, trials, time.monotonic() - start)
 
 
 def validation_nll(model: Model, x: Any, y: NDArray[Any]) -> float:
@@ -106,7 +106,7 @@ def validation_nll(model: Model, x: Any, y: NDArray[Any]) -> float:
         return -float(np.mean(np.log(model.predict_proba(x)[np.arange(len(label)), label])))
 
 
-def tuning_record(model: Model, found: Tuned | None) -> Record:
+def tuning_record(model: Model, found: TunedSettings | None) -> Record:
     """What was chosen, by what, among which trials, in how many seconds: `comparison.json`."""
     if found is not None:
         chosen, trials, seconds = found.choice, found.trials, found.seconds

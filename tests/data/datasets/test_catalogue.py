@@ -7,8 +7,8 @@ from sklearn import datasets
 from cli.commands import done
 from pmcnet import data
 from pmcnet.data.datasets import catalogue
-from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.tables import TableRows, TableSet
+from pmcnet.data.datasets.data_folder import Form
+from pmcnet.data.datasets.table_set import TableRows, TableSet
 from pmcnet.errors import InputError
 
 SHAPES = {

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from pmcnet import data
-from pmcnet.data.datasets.folder import Form, at_hand, read_first
+from pmcnet.data.datasets.data_folder import Form, at_hand, read_first
 from pmcnet.errors import InputError
 
 

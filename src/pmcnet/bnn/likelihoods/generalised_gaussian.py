@@ -18,7 +18,7 @@ from pmcnet.bnn.likelihoods.base import (
     column,
     no_extra_gradient,
 )
-from pmcnet.bnn.likelihoods.regression import Regression
+from pmcnet.bnn.likelihoods.location_scale import Regression
 from pmcnet.bnn.likelihoods.response import Array
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number

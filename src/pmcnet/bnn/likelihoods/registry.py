@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pmcnet.bnn.likelihoods.base import Family, Likelihood, Task
-from pmcnet.bnn.likelihoods.classification import Bernoulli, Categorical
+from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
 from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, table, text

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Generic, Literal, TypedDict, TypeVar
 
+from pmcnet.data.datasets.data_folder import Form, at_hand, data_folder, read_first
 from pmcnet.data.datasets.downloads import Download
-from pmcnet.data.datasets.folder import Form, at_hand, data_folder, read_first
 from pmcnet.data.table import Task
 
 Read = TypeVar("Read", covariant=True)

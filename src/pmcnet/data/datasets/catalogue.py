@@ -8,15 +8,15 @@ from pathlib import Path
 
 from pmcnet.data.datasets.base import Entry
 from pmcnet.data.datasets.cifar import CIFAR10
+from pmcnet.data.datasets.data_folder import data_folder
 from pmcnet.data.datasets.downloads import fetched
-from pmcnet.data.datasets.folder import data_folder
 from pmcnet.data.datasets.images import Images, ImageSet
 from pmcnet.data.datasets.mnist import FASHION_MNIST, MNIST
 from pmcnet.data.datasets.mnist_c import MNIST_C
 from pmcnet.data.datasets.scikit_learn import BREAST_CANCER, DIABETES, DIGITS, WINE
 from pmcnet.data.datasets.shipped import GLASS, IONOSPHERE
 from pmcnet.data.datasets.svhn import SVHN_GREY
-from pmcnet.data.datasets.tables import TableSet
+from pmcnet.data.datasets.table_set import TableSet
 from pmcnet.data.datasets.uci import NAVAL, PROTEIN
 from pmcnet.data.table import Table
 from pmcnet.errors import InputError

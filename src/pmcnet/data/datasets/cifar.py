@@ -13,8 +13,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.data_folder import Form
 from pmcnet.data.datasets.downloads import Download
-from pmcnet.data.datasets.folder import Form
 from pmcnet.data.datasets.images import ImageSet, Parts
 from pmcnet.data.readers.checksums import Published, check_end, exactly, reading
 from pmcnet.data.readers.npy import BYTES, Wanted, read_npz

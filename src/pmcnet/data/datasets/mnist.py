@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.data_folder import Form
 from pmcnet.data.datasets.downloads import Download
-from pmcnet.data.datasets.folder import Form
 from pmcnet.data.datasets.images import ImageSet, Parts
 from pmcnet.data.readers.checksums import Published
 from pmcnet.data.readers.idx import read_idx

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.data_folder import Form
 from pmcnet.data.datasets.downloads import Download
-from pmcnet.data.datasets.folder import Form
 from pmcnet.data.datasets.images import ImageSet, Parts, Pixels
 from pmcnet.data.datasets.mnist import DIGITS, MNIST, SHAPE, parts, read_arrays
 from pmcnet.data.readers.checksums import Published, pieces

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.tables import UCI, TableRows, TableSet
+from pmcnet.data.datasets.data_folder import Form
+from pmcnet.data.datasets.table_set import UCI, TableRows, TableSet
 
 _BY_WAY = "By way of scikit-learn."
 

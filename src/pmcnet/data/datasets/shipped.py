@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.tables import UCI, TableRows, TableSet
+from pmcnet.data.datasets.data_folder import Form
+from pmcnet.data.datasets.table_set import UCI, TableRows, TableSet
 
 _GLASS_TYPES = MappingProxyType(
     {

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.data_folder import Form, at_hand, data_folder, read_first
 from pmcnet.data.datasets.downloads import Download
-from pmcnet.data.datasets.folder import Form, at_hand, data_folder, read_first
 from pmcnet.data.datasets.images import Classes, ImageSet, Parts, Pixels
 from pmcnet.data.readers.checksums import Published, check_shape, pieces
 from pmcnet.data.readers.npy import BYTES, Wanted, read_npz

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.data.datasets.data_folder import Form
 from pmcnet.data.datasets.downloads import Download
-from pmcnet.data.datasets.folder import Form
-from pmcnet.data.datasets.tables import UCI, TableRows, TableSet
+from pmcnet.data.datasets.table_set import UCI, TableRows, TableSet
 from pmcnet.data.readers.checksums import Published, check_shape, reading
 from pmcnet.data.readers.npy import REAL, Wanted, read_npz
 from pmcnet.errors import InputError

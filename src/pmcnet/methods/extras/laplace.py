@@ -35,7 +35,7 @@ from pmcnet.methods.extras.laplace_precision import gaussian_at
 from pmcnet.methods.extras.requirements import Library
 from pmcnet.methods.settings import Choice, choices
 from pmcnet.methods.training.adam import default_start
-from pmcnet.methods.training.loop import Trained, Watch
+from pmcnet.methods.training.loop import TrainedMethod, Watch
 from pmcnet.methods.training.state import EpochInfo, TrainingState, refuse_state
 from pmcnet.rng import stream
 
@@ -52,7 +52,7 @@ _REACH = 3.0  # how far log sigma may go in one turn
 
 
 @dataclass(frozen=True, kw_only=True)
-class LaplaceMethod(Trained):
+class LaplaceMethod(TrainedMethod):
     """Finds a mode by L-BFGS, then draws networks from the Gaussian there.
 
     Args:

@@ -21,7 +21,7 @@ from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.extras.jax_density import log_density
 from pmcnet.methods.extras.requirements import Library
 from pmcnet.methods.settings import Choice, choices
-from pmcnet.methods.training.loop import Trained, Watch
+from pmcnet.methods.training.loop import TrainedMethod, Watch
 from pmcnet.methods.training.state import EpochInfo, TrainingState, refuse_state
 from pmcnet.rng import stream
 
@@ -34,7 +34,7 @@ _LEAST_JUDGED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class NUTSMethod(Trained):
+class NUTSMethod(TrainedMethod):
     """Chains of the No-U-Turn sampler.
 
     Args:

@@ -39,7 +39,7 @@ from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 from pmcnet.methods.sgmcmc.resets import Resets
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    Trained,
+    TrainedMethod,
     Watch,
     batches,
     check_rate,
@@ -70,7 +70,7 @@ class SGHMCRun(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGHMC(Trained):
+class SGHMC(TrainedMethod):
     """Chains on mini-batches: an approximation, where full batches exceed the budget.
 
     Args:

@@ -19,7 +19,7 @@ from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.settings import PRIORS, Choice, choices, epochs
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import (
-    Trained,
+    TrainedMethod,
     Watch,
     batches,
     check_rate,
@@ -37,7 +37,7 @@ _NOISE_STEP = 1 << 40  # streams of the noise, apart from those of the order of 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SGLD(Trained):
+class SGLD(TrainedMethod):
     """Langevin steps on mini-batches; draws after the burn-in are kept, evenly thinned.
 
     Args:

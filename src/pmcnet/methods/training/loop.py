@@ -86,7 +86,7 @@ def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(Settings, Method):
+class TrainedMethod(Settings, Method):
     """A method that trains on mini-batches. Its settings are its fields, so it is its own settings.
 
     Its validation rows choose the epoch that is kept; those that need none only record the loss.
