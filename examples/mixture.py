@@ -20,7 +20,7 @@ INK, ACCENT = "#222222", "#c2410c"
 def picture(
     result: ais.Result, known: ais.analytic.Analytic, start: torch.Tensor, path: Path
 ) -> None:
-    """The target, the proposals and equally weighted draws; ESS and evidence along the run beside them."""
+    """The target, the proposals and equally weighted draws; beside them ESS and evidence."""
     figure, (plane, effective, evidence) = plt.subplots(
         1, 3, figsize=(13, 5), width_ratios=[1.5, 1, 1], layout="constrained"
     )

@@ -88,7 +88,7 @@ def test_rule_catches_an_upward_import(tmp_path):
     assert "torch.nn" in names
 
 
-# The same part in several rooms: a family's shared file, a command at each layer, a dataset's table.
+# The same part in several rooms: a family's shared file, a command at each layer, a dataset.
 SHARED_NAMES = {
     "__init__",
     "algorithm",

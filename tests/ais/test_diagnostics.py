@@ -44,7 +44,7 @@ def test_all_weights_zero_have_no_effective_draw_and_no_evidence():
 
 
 def test_evidence_error_is_the_spread_over_repetitions():
-    """Log-normal weights from strata with different means: only the variance within strata counts."""
+    """Log-normal weights from strata with different means: only the variance within counts."""
     generator = torch.Generator().manual_seed(0)
     level = torch.arange(10, dtype=torch.float64)[:, None] / 3
     repeats = torch.randn(400, 10, 200, generator=generator, dtype=torch.float64) * 0.5 + level
@@ -64,7 +64,7 @@ def test_evidence_error_of_single_draws_is_pooled():
 
 @pytest.mark.parametrize("index", [0.2, 0.5, 0.75, 1.2, 2.0])
 def test_khat_finds_the_index_of_a_pareto(index):
-    """Weights u^-k are Pareto with index k; the estimate's error is about (1 + k) / sqrt(tail draws)."""
+    """Weights u^-k are Pareto with index k; its error is about (1 + k) / sqrt(tail draws)."""
     n = 40_000
     u = np.random.default_rng(0).random(n)
     tail = 3 * math.sqrt(n)
@@ -90,7 +90,7 @@ def test_khat_of_equal_weights_is_zero(level):
 
 
 def test_khat_takes_rounding_for_equality():
-    """Proposals that equal the target give weights that differ in the last digit; that is no tail."""
+    """Proposals equal to the target give weights that differ in the last digit: no tail."""
     log_weight = torch.full((2000,), -12.5, dtype=torch.float64)
     log_weight[:5] += 1e-15
     log_weight += random_log_weight(2000, 1e-14)

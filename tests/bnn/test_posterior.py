@@ -112,7 +112,7 @@ def test_equal_weights_count_each_network_once():
 
 
 def test_equal_weights_are_never_called_trustworthy():
-    """Five thousand equal weights would have a perfect ESS; they were set equal, so it means nothing."""
+    """Five thousand equal weights would have a perfect ESS; set equal, it means nothing."""
     network = MLP((3, 1))
     theta = torch.randn(5000, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     samples = WeightedSamples(theta, 50 * theta[:, 0])

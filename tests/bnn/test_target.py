@@ -31,7 +31,7 @@ def rows(n=25, d=3):
 
 
 def linear_gaussian():
-    """The target of a linear network, and its posterior mean, covariance and log Z in closed form."""
+    """The target of a linear network; posterior mean, covariance and log Z in closed form."""
     x, y = rows()
     design = torch.cat([x, torch.ones(len(x), 1, dtype=torch.float64)], dim=1)  # weights, then bias
     precision = design.mT @ design / SIGMA**2 + torch.eye(4, dtype=torch.float64) / TAU**2

@@ -73,7 +73,7 @@ def test_interval_holds_its_share_of_samples(regressor):
 
 
 def test_intervals_are_of_the_mixture_and_not_of_a_gaussian():
-    """Two modes in the posterior predictive far from the data make its quantiles differ from mean +- z std."""
+    """Two modes far from the data make the quantiles differ from mean +- z std."""
     x, y = numbers(25, d=1)
     model = PMCNetRegressor(**QUICK).fit(x, y)
     far = np.array([[8.0]])

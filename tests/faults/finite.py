@@ -1,4 +1,4 @@
-"""What a fitted estimator must keep whatever it was given: every number finite, probabilities that are some, order."""
+"""What a fitted estimator must keep: finite numbers, probabilities that sum to 1, order."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Damaged files by the thousand: each is refused by an `InputError`, or read; soon, and in bounded memory.
+"""Damaged files by the thousand: each is refused by an `InputError` or read, in bounded memory.
 
 PYTHONPATH=tests python -m faults.fuzz --count 10000             # of every reader PYTHONPATH=tests
 python -m faults.fuzz --count 10000 --json FILE   # with a summary PYTHONPATH=tests python -m
@@ -97,7 +97,7 @@ def _size(path: Path) -> int:
 
 
 def _peak(*, afresh: bool = False) -> int:
-    """Most bytes that were resident since the last call that counted afresh, where Linux lets one; else ever."""
+    """Most bytes that were resident since the last call, where Linux reports it; else ever."""
     if afresh:
         with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")

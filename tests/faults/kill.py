@@ -1,4 +1,4 @@
-"""Runs that are killed at random moments and resumed until they end as uninterrupted ones do, bit for bit.
+"""Runs that are killed at random moments and resumed end as uninterrupted ones, bit for bit.
 
     python tests/faults/kill.py --kills 50 --seed 0 [--methods pmcnet,bbp] [--folder DIR]
 

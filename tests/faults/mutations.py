@@ -205,7 +205,7 @@ def _mutate(record: Any, draw: Random) -> None:
 
 
 def mutated_header(content: bytes, draw: Random) -> bytes:
-    """A safetensors file with another header over the same numbers; its length is announced right."""
+    """A safetensors file with another header over the same numbers, its length right."""
     n = int.from_bytes(content[:8], "little")
     header = mutated_data(json.loads(content[8 : 8 + n]), draw)
     text = json.dumps(header).encode()

@@ -1,4 +1,4 @@
-"""What is fuzzed: for each reader its valid files, how they are damaged, and how a damaged one is read."""
+"""What is fuzzed: for each reader its valid files, how they are damaged, how they are read."""
 
 import gzip
 import hashlib
@@ -81,7 +81,7 @@ class _Seed(NamedTuple):
 
 
 class Models:
-    """Folders that `save` wrote: `model.json` is signed again after most damages, or none would get far."""
+    """Folders that `save` wrote: `model.json` is signed again after most damages."""
 
     def __init__(self) -> None:
         source = np.random.default_rng(0)

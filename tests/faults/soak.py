@@ -1,4 +1,4 @@
-"""One process that fits and predicts for an hour: its memory stays flat, its files are closed, its threads end.
+"""One process that fits and predicts for an hour: memory flat, files closed, threads ended.
 
 PYTHONPATH=tests python -m faults.soak --minutes 60 --json FILE
 python tests/faults/soak.py --minutes 60                          # the same

@@ -1,4 +1,4 @@
-"""What a soak repeats: fits, predictions, files, runs and refusals of every kind, with sizes that change by the round.
+"""What a soak repeats: fits, predictions, files, runs and refusals, with sizes that change.
 
 Sizes change so that whatever is kept for each size that was ever seen would show as growth.
 """

@@ -1,4 +1,4 @@
-"""Model folders that were made to do harm: each is refused in a sentence, at once, without much memory."""
+"""Model folders made to do harm: each is refused in a sentence, at once, in little memory."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""No NaN and no infinity leaves the estimators: from any table a finite answer, or a sentence that says what to do."""
+"""No NaN or infinity leaves the estimators: a finite answer, or a sentence that says what to do."""
 
 import numpy as np
 import pytest
@@ -180,7 +180,7 @@ WEIGHTS = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_extreme_weights(weights, method):
-    """Slopes as large as the weights: steps along them may carry the noise away, all else must be finite."""
+    """Gradients as large as the weights: steps may carry the noise away, all else is finite."""
     options = {"n_moves": 0} if method == "annealed" else {}
     expected = DivergedError if method in ("sgld", "pmcnet", "pmcnet-light") else ()
     for kind, y in ((PMCNetRegressor, Y), (PMCNetClassifier, CLASS)):

@@ -1,4 +1,4 @@
-"""No NaN and no infinity leaves the core: targets, samplers and predictions at the ends of floating point."""
+"""No NaN or infinity leaves the core: targets, samplers, predictions at the ends of float."""
 
 import math
 from dataclasses import replace
@@ -90,7 +90,7 @@ SCALES = [(1e-30, 1.0), (1e12, 1.0), (1e18, 1.0), (1.0, 1e-6), (1.0, 1e6)]
 @pytest.mark.parametrize(("scale", "sigma"), SCALES)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_samplers_on_networks_are_finite(likelihood, scale, sigma, dtype):
-    """Inputs or priors at which squares leave single precision; a slope beyond it is an error that says so."""
+    """Inputs or priors at which squares leave single precision; such a gradient is an error."""
     given = target(likelihood, dtype, scale=scale, sigma=sigma)
     sampler = ais.AnnealedPMC(n_particles=8, n_moves=0, ess_fraction=0.1)
     fits = [lambda: AnnealedMethod(sampler=sampler).fit(given, seed=0)]
@@ -223,7 +223,7 @@ def test_likelihood_of_a_class_held_impossible_is_finite(likelihood):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("size", [1.0, 1e10, 1e25])
 def test_quantiles_of_narrow_components_far_apart(size, dtype):
-    """Components far narrower than the mixture: each level is met, and the quantiles are in order."""
+    """Components far narrower than the mixture: each level is met, quantiles are in order."""
     mean = torch.tensor([[-1.0], [0.5], [1.0]], dtype=dtype) * size
     deviation = torch.tensor([[1e-5], [1e-3], [1e-4]], dtype=dtype) * size
     weight, standard = torch.tensor([0.02, 0.96, 0.02], dtype=dtype), Gaussian(1.0)

@@ -1,6 +1,6 @@
 """The golden record: hashes of what every method computes, kept bit for bit while the code changes.
 
-    OMP_NUM_THREADS=1 python tests/golden/record.py            # compare with tests/golden/record.json
+    OMP_NUM_THREADS=1 python tests/golden/record.py            # compare with the stored record
     OMP_NUM_THREADS=1 python tests/golden/record.py --write    # store
 
 Every method of the registry on small problems with fixed seeds, a few options, the samplers on

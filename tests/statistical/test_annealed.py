@@ -1,4 +1,4 @@
-"""The annealed sampler against what is known: closed forms, and long runs of NUTS (`benchmarks/nuts.py`)."""
+"""The annealed sampler against closed forms and long runs of NUTS (`benchmarks/nuts.py`)."""
 
 import json
 import math

@@ -27,7 +27,7 @@ def test_tables_are_complete(published):
     [("local", 20, 5), ("local", 20, 10), ("global", 20, 10), ("local", 100, 20)],
 )
 def test_five_modes_error_is_the_published_one(published, scheme, n_draws, sigma):
-    """Where the published means are not those of a heavy tail: within five standard errors of the difference."""
+    """Where the published means have no heavy tail: within five standard errors."""
     (cell,) = [
         c
         for c in published.cells()

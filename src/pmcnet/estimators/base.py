@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from numbers import Real
 from pathlib import Path
 from typing import Any, Literal, Self, cast
 
@@ -30,7 +29,7 @@ from pmcnet.estimators import model_file
 from pmcnet.estimators.cached_network import CachedNetwork
 from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
-from pmcnet.estimators.fit import PriorStd, fit_posterior
+from pmcnet.estimators.fit import PriorStd, check_prior_std, fit_posterior
 from pmcnet.estimators.input_rows import checked_rows
 from pmcnet.estimators.networks import ModuleSource, check_sizes, network_for
 from pmcnet.estimators.observer import FitObserver
@@ -42,7 +41,6 @@ from pmcnet.methods.registry import check_name
 from pmcnet.methods.settings import Value
 
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
-_WIDEST = 1e8  # prior, and its inverse the narrowest: squared gradients stay in single precision
 
 
 class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
@@ -287,17 +285,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         family(self.likelihood, self._task)
         if self.method != "auto":
             check_name(self.method)
-        if isinstance(self.prior_std, str):
-            if self.prior_std not in ("auto", "evidence", "validation"):
-                raise InputError(
-                    "prior_std must be auto, evidence, validation or a number; got "
-                    f"{self.prior_std!r}."
-                )
-        elif not (isinstance(self.prior_std, Real) and 1 / _WIDEST <= self.prior_std <= _WIDEST):
-            raise InputError(
-                f"prior_std must be a positive number, a standard deviation from {1 / _WIDEST:g} "
-                f"to {_WIDEST:g}; got {self.prior_std}. The network sees scaled data: begin with 1."
-            )
+        check_prior_std(self.prior_std)
         if self.prior not in PRIORS:
             raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
         if (scaling := self.feature_scaling) not in SCALINGS:

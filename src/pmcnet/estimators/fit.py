@@ -4,7 +4,8 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from numbers import Real
+from typing import Any, Literal, NamedTuple, get_args
 
 from torch import Tensor
 
@@ -22,6 +23,7 @@ PriorStd = float | Literal["auto", "evidence", "validation"]
 VALIDATION_SHARE = 0.2
 LEAST_VALIDATED = 20
 """Rows below which none are held out."""
+_WIDEST = 1e8  # prior, and its inverse the narrowest: squared gradients stay in single precision
 
 
 class Outcome(NamedTuple):
@@ -99,6 +101,20 @@ def fit_posterior(
     )
     history = [info.line() for info in fitted.history]
     return Outcome(fitted.posterior, history, target.prior.sigma, trials, seconds)
+
+
+def check_prior_std(prior_std: PriorStd) -> None:
+    """Raise where the prior's scale is neither a way to find it nor a sensible number."""
+    if isinstance(prior_std, str):
+        if prior_std not in get_args(get_args(PriorStd)[1]):
+            raise InputError(
+                f"prior_std must be auto, evidence, validation or a number; got {prior_std!r}."
+            )
+    elif not (isinstance(prior_std, Real) and 1 / _WIDEST <= prior_std <= _WIDEST):
+        raise InputError(
+            f"prior_std must be a positive number, a standard deviation from {1 / _WIDEST:g} to "
+            f"{_WIDEST:g}; got {prior_std}. The network sees scaled data: begin with 1."
+        )
 
 
 def _held_out(target: BayesianTarget) -> HeldOut | None:

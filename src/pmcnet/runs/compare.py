@@ -103,7 +103,7 @@ def compare_runs(
 
 
 def _own(settings: RunSettings, name: str) -> RunSettings:
-    """The settings of one method; where evidence cannot choose its prior, it chooses its own way."""
+    """The settings of one method; evidence chooses the prior only where the method has one."""
     search = METHODS[name].method(name).prior_search
     refused = settings.prior_std == "evidence" and search != "evidence"
     return replace(

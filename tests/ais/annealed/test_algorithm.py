@@ -1,4 +1,4 @@
-"""The annealed sampler: reproducible, resumable, indifferent to chunks and constants, honest about bad input."""
+"""The annealed sampler: reproducible, resumable, independent of chunks, honest about bad input."""
 
 import math
 from dataclasses import replace

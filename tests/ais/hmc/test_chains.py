@@ -80,7 +80,7 @@ def test_chains_that_agree_are_trusted(wide):
 
 
 def test_the_preconditioner_finds_the_scales(wide):
-    """Well scaled, a trajectory of unit length takes a dozen steps; unscaled it would take a thousand."""
+    """Well scaled, a unit trajectory takes a dozen steps; unscaled it would take a thousand."""
     assert max(line.n_leapfrog for line in wide.history[-100:]) < 40
 
 
@@ -114,7 +114,7 @@ def test_thinning_keeps_every_second():
 
 
 def test_values_of_the_exact_target_decide():
-    """Gradients of a target that is slightly off cost acceptance; draws are those of the exact one."""
+    """Gradients of a slightly wrong target cost acceptance; draws are those of the exact one."""
     rough = Normal(FEW.sigma * 1.1)
     sampler = ais.HMCPopulation(n_warmup=100, n_draws=400)
     path, state = started(sampler, FEW, 16, path=ais.Path(rough, exact=FEW))
@@ -162,7 +162,7 @@ def test_chains_at_different_heights_that_do_not_drift_are_at_rest():
 
 
 def test_few_chains_that_do_not_drift_are_seldom_said_to():
-    """Standard errors of few chains are themselves uncertain: of two, one in seven is beyond four of them."""
+    """Standard errors of few chains are uncertain: of two, one in seven is beyond four."""
     source = torch.Generator().manual_seed(0)
     draws = torch.randn(2000, 30, 2, generator=source).double()
     found = [ChainResult(one, one, one[..., None], (), True).drift for one in draws]

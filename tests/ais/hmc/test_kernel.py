@@ -1,4 +1,4 @@
-"""Moves: exact invariance, energy conservation, tuning, preconditioners that leave the particle's own group out."""
+"""Moves: exact invariance, energy conservation, tuning, preconditioners from other groups."""
 
 import math
 

@@ -10,7 +10,7 @@ from pmcnet import rng
 
 @dataclass
 class Logistic:
-    """Bayesian logistic regression with prior N(0, 1), in batches: value, gradient and Hessian by loops."""
+    """Bayesian logistic regression with prior N(0, 1): value, gradient and Hessian by loops."""
 
     x: np.ndarray  # (N, D)
     sign: np.ndarray  # (N,) in {-1, +1}

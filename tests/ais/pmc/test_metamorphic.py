@@ -1,4 +1,4 @@
-"""Properties that must hold whatever the numbers: shift, permutation, chunking, factors, device of the noise."""
+"""Properties that hold whatever the numbers: shift, permutation, chunking, factors, device."""
 
 from dataclasses import replace
 

@@ -89,7 +89,7 @@ def test_step_equals_loop_oracle(name, loops):
 
 
 def test_oracle_cases_exercise_backtracking_and_rejection(loops):
-    """The comparison above is only worth something where steps are halved and covariances rejected."""
+    """The comparison above counts only where steps are halved and covariances rejected."""
     target = logistic_target(loops)
     halved, rejected = 0, 0
     for algorithm, _ in CASES.values():

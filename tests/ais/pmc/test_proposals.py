@@ -61,7 +61,7 @@ def test_draws_have_the_mean_and_covariance(structure):
 
 
 def test_narrow_far_apart_diagonal_proposals_do_not_cancel():
-    """At sigma = 1e-4 and D = 61706 the expanded square is off by more than the answer; differences are not."""
+    """At sigma = 1e-4 and D = 61706 the expanded square is wrong; differences are not."""
     n_proposals, n_draws, dim = 3, 2, 61706
     generator = torch.Generator().manual_seed(0)
     loc = torch.randn(n_proposals, dim, generator=generator, dtype=torch.float64)

@@ -9,7 +9,7 @@ TARGET = ais.analytic.mixture(MODES, torch.ones(2, 1, 1, dtype=torch.float64)).t
 
 
 def evidences(weighting, n_runs):
-    """Z of two proposals equal to the two components, one draw each (Elvira et al. 2017, table 2)."""
+    """Z of two proposals equal to the components, one draw each (Elvira et al. 2017, table 2)."""
     proposals = ais.dm_pmc.init(MODES, sigma=1.0, seed=0).proposals
     theta = proposals.draw(
         rng.streams(0, 0, 2), n_runs
@@ -30,7 +30,7 @@ def test_mixture_weights_give_the_evidence_exactly_when_proposals_are_the_compon
 
 
 def test_own_proposal_weights_have_a_huge_variance():
-    """w = (1 + e^(6x - 18)) / 2, x ~ N(0, 1), has variance of order e^36; 2e5 runs see a part (7891 published)."""
+    """w = (1 + e^(6x - 18)) / 2 has variance of order e^36; 2e5 runs see a part (7891)."""
     z = evidences(ais.OwnProposal(), 200_000)
     assert z.var() > 100
     assert (

@@ -126,7 +126,7 @@ def test_kernels_in_bfloat16_are_as_near_as_rounding_allows(place, shape):
     "ignore:invalid value encountered:RuntimeWarning"
 )  # line by line, of numpy
 def test_kernels_do_not_hide_what_is_not_finite(place):
-    """Of an infinite pixel nothing is known of its channel, as the formula has it; a GPU's maximum would hide that."""
+    """An infinite pixel makes its channel NaN, as the formula has it."""
     from pmcnet.bnn.kernels import frn_triton
 
     x, _, parameters, gradient = given((2, 4, 4, 4), adds=False, dtype=torch.float32, device=place)

@@ -1,4 +1,4 @@
-"""Modules as networks of a population: together or one by one, normalisation, precision, compiling."""
+"""Modules as networks of a population: together or alone, normalisation, precision, compiling."""
 
 import pickle
 
@@ -167,7 +167,7 @@ def test_reference_rows_are_normalised_as_a_batch():
 
 
 def test_reference_statistics_belong_to_the_parameters():
-    """Scaling the convolution leaves a normalised network as it is, whatever the module has stored."""
+    """Scaling the convolution leaves a normalised network as it is."""
     network = reference_network()
     theta, x = points(network), images()
     convolution = network.layout[0]

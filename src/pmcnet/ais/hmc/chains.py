@@ -29,14 +29,13 @@ from pmcnet.ais.hmc.adaptation import (
     solve_step,
 )
 from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step
+from pmcnet.ais.hmc.preconditioners import hessian_scale
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.hmc.state import ChainInfo, ChainState
-from pmcnet.ais.path import Path, Points, Tempered
+from pmcnet.ais.path import Path, Tempered
 from pmcnet.ais.scale import Diagonal
 from pmcnet.errors import InputError, TargetError
 
-PROBE = 1e-3
-"""Relative size of the random displacement by which curvature is first measured."""
 SMALLEST_STEP = 0.7
 """Step sizes of trajectories that count are uniform between this share of the tuned one and it."""
 _FORGET = (
@@ -116,7 +115,7 @@ class HMCPopulation:
             )
         seed = rng.check_seed(seed)
         if sigma is None:
-            sigma = self._measured(path, points, rng.stream(seed, _STEPS, 0, theta.device))
+            sigma = hessian_scale(path, points, rng.stream(seed, _STEPS, 0, theta.device))
         tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
         values = points.log_prior.new_empty(0, len(theta))
         return ChainState(
@@ -269,24 +268,6 @@ class HMCPopulation:
         return (
             state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
         )
-
-    def _measured(self, path: Path, points: Points, source: rng.Stream) -> Tensor:
-        """1 / sqrt |H_d|, the norm of each row of the Hessian, from the score after a displacement.
-
-        E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and
-        variance 1. At a mode the score itself says nothing.
-        """
-        spread = points.theta.square().mean().sqrt().clamp(min=PROBE)
-        noise = (
-            PROBE
-            * spread
-            * rng.standard_normal([source], tuple(points.theta.shape), like=points.theta)[0]
-        )
-        before = points.score(1.0).clone()
-        change = (path.at(points.theta + noise).score(1.0) - before) / (PROBE * spread)
-        row = change.square().mean(0).sqrt()  # (D,)
-        row = torch.where(row.isfinite() & (row > 0), row, 1.0)
-        return (0.5 * (row + row.mean())).rsqrt()
 
 
 def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tensor, Tensor]:

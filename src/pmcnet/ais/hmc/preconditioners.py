@@ -11,10 +11,13 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from pmcnet.ais.path import Points
+from pmcnet.ais.path import Path, Points
 from pmcnet.ais.scale import Diagonal, Full, Scale
 from pmcnet.errors import InputError
+from pmcnet.rng import Stream, standard_normal
 
+PROBE = 1e-3
+"""Relative size of the random displacement by which curvature is first measured."""
 MAX_DENSE = 1024
 """Dimensions up to which a dense matrix costs less than the gradients it saves."""
 
@@ -131,3 +134,19 @@ def _variance(points: Points, weight: Tensor) -> Tensor:
     weight = weight.to(points.theta.dtype)
     square = (points.theta - weight @ points.theta).square()
     return _mean_of_others(grouped(square), grouped(weight))
+
+
+def hessian_scale(path: Path, points: Points, source: Stream) -> Tensor:
+    """1 / sqrt |H_d| (D,), the norm of each row of the Hessian, by a random displacement.
+
+    E |s(theta + e z) - s(theta)|_d^2 = e^2 sum_j H_dj^2 for independent z of mean 0 and variance 1.
+    At a mode the score itself says nothing.
+    """
+    spread = points.theta.square().mean().sqrt().clamp(min=PROBE)
+    unit = standard_normal([source], tuple(points.theta.shape), like=points.theta)[0]
+    before = points.score(1.0).clone()
+    moved = path.at(points.theta + PROBE * spread * unit)
+    change = (moved.score(1.0) - before) / (PROBE * spread)
+    row = change.square().mean(0).sqrt()  # (D,)
+    row = torch.where(row.isfinite() & (row > 0), row, 1.0)
+    return (0.5 * (row + row.mean())).rsqrt()
