@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from pmcnet.ais.diagnostics import Status
+from pmcnet.ais.verdict import Status
 from pmcnet.errors import InputError
 from pmcnet.reports import figure_sections, page, sections
 from pmcnet.reports.figures.arrays import finite

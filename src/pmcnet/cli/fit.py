@@ -45,7 +45,7 @@ def model_options(command: Any) -> Any:
         ),
         click.option(
             "--likelihood",
-            help="Of the target: gaussian, or categorical for classes. Default: auto.",
+            help="How the target is distributed given the network; a wrong name lists the known.",
         ),
         click.option(
             "--noise",

@@ -103,13 +103,13 @@ def _say(line: str) -> None:
 def _show(record: dict[str, Any]) -> None:
     from rich.console import Console
 
-    from pmcnet.reports import tables
+    from pmcnet.reports import published_tables
 
     console = Console()
     if console.is_terminal:
-        console.print(tables.rich_table(record["table"]))
+        console.print(published_tables.rich_table(record["table"]))
     else:
-        click.echo(tables.plain(record["table"]))
+        click.echo(published_tables.plain(record["table"]))
     if "timing" in record:
         _show_timing(record["timing"], record["settings"]["device"])
 

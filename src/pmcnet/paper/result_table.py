@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from pmcnet.paper.published import Cells, Published
-from pmcnet.reports.tables import number
+from pmcnet.reports.published_tables import number
 from pmcnet.runs.figure_data import Record
 
 Runs = Mapping[str, Sequence[Record]]

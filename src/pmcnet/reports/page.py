@@ -9,7 +9,7 @@ from typing import Any
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
-from pmcnet.reports import comparison, figure_sections, sections
+from pmcnet.reports import comparison, figure_sections, sections, uncertain_rows
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
@@ -21,7 +21,7 @@ _ORDER = (
     figure_sections.scatter,
     figure_sections.calibration,
     figure_sections.histograms,
-    sections.uncertain,
+    uncertain_rows.uncertain,
     sections.confusion,
     figure_sections.history,
     comparison.comparison,

@@ -11,7 +11,7 @@ from pmcnet.reports.figures.arrays import Array, non_empty
 from pmcnet.reports.figures.panel_file import handles
 from pmcnet.reports.figures.violins import MARKS, Axis, common_axis, left_out, rows_of, violin_panel
 from pmcnet.reports.figures.violins import squared_errors as checked
-from pmcnet.reports.tables import number
+from pmcnet.reports.published_tables import number
 
 _WIDTH, _HEIGHT, _AXIS = 6.4, 0.72, 1.0  # inches: of a row, and of all that is below the last
 _NAME = 1.75  # inches before a method's name is wrapped

@@ -4,7 +4,7 @@ import pytest
 from rich.console import Console
 
 from pmcnet.errors import InputError
-from pmcnet.reports import tables
+from pmcnet.reports import published_tables
 
 AUC = {"mean": 0.9231, "std": 0.0283, "spread": 0.0041, "paper": [0.9112, 0.0305]}
 ACCURACY = {"mean": 0.8765, "std": 0.0123, "spread": 0.0077, "paper": [0.8650, 0.0214]}
@@ -22,11 +22,11 @@ TABLE = {
 
 def terminal(table):
     console = Console(file=io.StringIO(), width=200)
-    console.print(tables.rich_table(table))
+    console.print(published_tables.rich_table(table))
     return console.file.getvalue()
 
 
-WAYS = {"plain": tables.plain, "markdown": tables.markdown, "rich": terminal}
+WAYS = {"plain": published_tables.plain, "markdown": published_tables.markdown, "rich": terminal}
 
 
 def with_cell(**change):
@@ -59,24 +59,26 @@ def test_table_shows_none_as_a_dash(way):
 
 
 def test_markdown_has_a_column_per_metric_and_label_and_note():
-    lines = [line for line in tables.markdown(TABLE).splitlines() if line.startswith("|")]
+    lines = [line for line in published_tables.markdown(TABLE).splitlines() if line.startswith("|")]
     assert len(lines) == 4
     assert {line.count("|") for line in lines} == {5}
     assert lines[-1].split("|")[3].strip() == "-"
 
 
 def test_markdown_without_notes_has_no_note_column():
-    lines = [line for line in tables.markdown(with_cell()).splitlines() if line.startswith("|")]
+    lines = [
+        line for line in published_tables.markdown(with_cell()).splitlines() if line.startswith("|")
+    ]
     assert {line.count("|") for line in lines} == {4}
 
 
 def test_markdown_escapes_bars():
     table = TABLE | {"rows": [{"label": "a|b", "cells": {}}]}
-    assert "a\\|b" in tables.markdown(table)
+    assert "a\\|b" in published_tables.markdown(table)
 
 
 def test_plain_columns_line_up():
-    lines = tables.plain(TABLE).splitlines()
+    lines = published_tables.plain(TABLE).splitlines()
     header = next(line for line in lines if "accuracy" in line)
     ours = next(line for line in lines if line.startswith("PMCnet"))
     paper = lines[lines.index(ours) + 1]
@@ -103,7 +105,7 @@ def test_rich_table_does_not_read_markup():
     ],
 )
 def test_number_is_short_at_every_size(value, text):
-    assert tables.number(value) == text
+    assert published_tables.number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -119,7 +121,7 @@ def test_number_is_short_at_every_size(value, text):
     ],
 )
 def test_spread_has_the_decimals_of_its_mean(mean, std, text):
-    shown = tables.plain(with_cell(mean=mean, std=std, spread=std, paper=[mean, std]))
+    shown = published_tables.plain(with_cell(mean=mean, std=std, spread=std, paper=[mean, std]))
     assert shown.count(text) == 2  # ours and the paper's
 
 
@@ -136,13 +138,13 @@ def test_table_without_rows_is_a_header(way):
 
 def test_table_refuses_missing_keys_and_unknown_cells():
     with pytest.raises(InputError, match="key 'columns'"):
-        tables.plain({"title": "t", "rows": []})
+        published_tables.plain({"title": "t", "rows": []})
     with pytest.raises(InputError, match="no column"):
-        tables.plain(TABLE | {"columns": ["auc"]})
+        published_tables.plain(TABLE | {"columns": ["auc"]})
 
 
 def test_table_leaves_out_an_absent_caption():
-    assert tables.plain(TABLE | {"caption": None}).rstrip().endswith("---")
+    assert published_tables.plain(TABLE | {"caption": None}).rstrip().endswith("---")
 
 
 @pytest.mark.parametrize("way", WAYS)
