@@ -305,7 +305,7 @@ def test_marks_are_scores_of_their_time(tmp_path):
 
 def test_chains_that_diverge_are_told_with_a_remedy(tmp_path):
     for _ in range(2):  # and again when called again
-        with pytest.raises(DivergedError, match=r"a thousandth of them too\. Use a smaller step"):
+        with pytest.raises(DivergedError, match=r"a thousandth of the step too\. Use a smaller step"):
             run(replace(STEPS, walk_step=1e6, walk_epochs=60, metric="prior"), folder=tmp_path)
 
 
