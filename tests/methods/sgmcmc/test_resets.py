@@ -1,4 +1,4 @@
-"""Chains that are thrown out of their networks go back, and nothing else changes."""
+"""Chains that diverge are reset, and nothing else changes."""
 
 from dataclasses import replace
 
@@ -45,8 +45,8 @@ def test_a_chain_may_fall_as_far_as_heat_can_carry_it(chains):
 
 
 @pytest.mark.parametrize("level", [-1 - FAR, float("nan"), float("-inf")])
-def test_a_thrown_chain_goes_back_to_the_last_place_known_to_be_good(chains, level):
-    """Not to the beginning of the epoch: it may have been thrown in the last step before."""
+def test_a_diverged_chain_is_reset_to_the_last_place_known_to_be_good(chains, level):
+    """Not to the beginning of the epoch: it may have diverged in the last step before."""
     epoch(chains, [0.0] * P, to=1.0)  # what began at the first place is good
     epoch(chains, [0.0] * P, to=2.0)
     assert epoch(chains, [0.0, level, 0.0], to=3.0) == [False, True, False]
@@ -66,7 +66,7 @@ def test_a_level_that_chains_may_not_fall_below_is_that_of_the_last_good_epoch(c
     assert epoch(chains, [101 - 3 * FAR] * P) == [True] * P  # the level has stayed
 
 
-def test_the_metric_goes_back_with_a_thrown_chain(chains):
+def test_the_metric_is_reset_with_a_diverged_chain(chains):
     _, _, metric, _ = chains
     before = metric.square.clone()
     epoch(chains, [-1 - FAR, 0.0, 0.0])
@@ -75,7 +75,7 @@ def test_the_metric_goes_back_with_a_thrown_chain(chains):
     assert (metric.square > 2 * before).all()
 
 
-def test_steps_of_a_thrown_chain_are_half_as_long_and_grow_back(chains):
+def test_steps_of_a_diverged_chain_are_half_as_long_and_grow_back(chains):
     *_, resets = chains
     one = torch.ones(P, D)
     assert resets.shortened(one, one) == (one, one)
@@ -91,7 +91,7 @@ def test_steps_of_a_thrown_chain_are_half_as_long_and_grow_back(chains):
     assert resets.shortened(one, one) == (one, one)
 
 
-def test_the_metric_of_directions_goes_back_for_thrown_chains_alone():
+def test_the_metric_of_directions_is_reset_for_diverged_chains_alone():
     layout = Layout.of([("a.weight", (2, 2)), ("a.bias", (2,))])
     metric = Kronecker(layout, torch.ones(6), 1.0, P)
     for n in range(4):
@@ -120,7 +120,7 @@ def test_a_chain_that_steps_of_a_thousandth_throw_has_diverged(chains):
         epoch(chains, [-1e9, 0.0, 0.0])
 
 
-def test_a_chain_that_is_thrown_in_every_other_epoch_has_diverged(chains):
+def test_a_chain_that_diverges_in_every_other_epoch_ends_the_fit(chains):
     """Few batches: what the steps of an epoch have done is seen only in the next."""
 
     def every_other(n):
@@ -143,7 +143,7 @@ def linear():
 
 
 @pytest.mark.parametrize("metric", ["fisher", "prior", "kronecker"])
-def test_a_walk_without_thrown_chains_is_the_same_to_the_bit(metric, monkeypatch):
+def test_a_run_without_diverged_chains_is_the_same_to_the_bit(metric, monkeypatch):
     target, true = linear()
     walk = replace(WALK, metric=metric, step=1e-4)
     watched = walk.run(target, true.repeat(P, 1), seed=0)
@@ -155,34 +155,34 @@ def test_a_walk_without_thrown_chains_is_the_same_to_the_bit(metric, monkeypatch
     assert torch.equal(watched.sigma, alone.sigma)
 
 
-@pytest.mark.parametrize("thrown_at", [3, 11, 30])
-def test_a_walk_with_a_thrown_chain_is_as_good_as_one_without(thrown_at):
+@pytest.mark.parametrize("diverged_at", [3, 11, 30])
+def test_a_run_with_a_diverged_chain_is_as_good_as_one_without(diverged_at):
     """The chain diverges between two epochs, which is seen when the next is over."""
     target, true = linear()
 
-    def throw(state: TrainingState, info: EpochInfo) -> None:
-        if state.epoch == thrown_at:
+    def diverge(state: TrainingState, info: EpochInfo) -> None:
+        if state.epoch == diverged_at:
             state.tensors["theta"][1] = 1e6
 
-    walk = WALK.run(target, true.repeat(P, 1), seed=0, observers=[throw])
+    walk = WALK.run(target, true.repeat(P, 1), seed=0, observers=[diverge])
     assert walk.n_resets.tolist() == [0, 1, 0]
     assert (walk.theta - true).abs().max() < 1
     assert (walk.draws - true).abs().max() < 1
 
 
-def test_a_walk_goes_on_to_the_bit_from_between_a_throw_and_its_return():
+def test_a_run_goes_on_to_the_bit_from_between_a_divergence_and_its_reset():
     target, true = linear()
     kept = {}
 
-    def throw(state: TrainingState, info: EpochInfo) -> None:
+    def diverge(state: TrainingState, info: EpochInfo) -> None:
         if state.epoch == 7:
             state.tensors["theta"][1] = 1e6
         kept[state.epoch] = state._replace(tensors={n: t.clone() for n, t in state.tensors.items()})
 
-    whole = WALK.run(target, true.repeat(P, 1), seed=0, observers=[throw])
+    whole = WALK.run(target, true.repeat(P, 1), seed=0, observers=[diverge])
     for epoch_done in (6, 7, 8):
         state = kept[epoch_done]
-        again = WALK.run(target, true.repeat(P, 1), seed=0, state=state, observers=[throw])
+        again = WALK.run(target, true.repeat(P, 1), seed=0, state=state, observers=[diverge])
         assert torch.equal(again.theta, whole.theta)
         assert torch.equal(again.draws, whole.draws)
         assert torch.equal(again.n_resets, whole.n_resets)
