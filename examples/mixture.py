@@ -54,11 +54,14 @@ def picture(
     effective.plot(steps, [record.ess for record in result.history], color=ACCENT)
     effective.set(title="Effective draws per step", xlabel="step", ylim=(0, None))
     evidence.plot(
-        steps, [record.log_evidence for record in result.history], color=ACCENT, label="each step"
+        steps,
+        [record.last.log_evidence for record in result.history],
+        color=ACCENT,
+        label="each step",
     )
     evidence.plot(
         steps,
-        [record.pooled_log_evidence for record in result.history],
+        [record.pooled.log_evidence for record in result.history],
         color=INK,
         label="all steps so far",
     )

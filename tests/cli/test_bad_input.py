@@ -218,7 +218,7 @@ def test_measured_numbers_cannot_be_classes(fit):
         (("--hidden", "a,b"), ("--hidden must be whole numbers like 16 or 50,50", "'a,b'")),
         (("--hidden", "0"), ("hidden must be positive whole numbers", "got 0")),
         (("--hidden", "5,-3"), ("hidden must be positive whole numbers", "got 5,-3")),
-        (("--budget", "soon"), ("budget must be positive seconds or a text like", "'soon'")),
+        (("--budget", "soon"), ("budget must be positive seconds or a string like", "'soon'")),
         (("--budget", "-5"), ("budget must be positive", "-5")),
         (("--budget", "inf"), ("budget must be positive", "inf")),
         (("--device", "abacus"), ("device 'abacus' cannot be used here", "cpu")),

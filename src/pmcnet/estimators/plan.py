@@ -39,7 +39,7 @@ class Plan(NamedTuple):
 
 
 def seconds_of(budget: float | str) -> float:
-    """A budget in seconds, from a number or a text like "90s", "3min" or "1.5h"."""
+    """A budget in seconds, from a number or a string like "90s", "3min" or "1.5h"."""
     units = {"s": 1.0, "min": 60.0, "h": 3600.0}
     if isinstance(budget, int | float) and not isinstance(budget, bool) and 0 < budget < math.inf:
         return float(budget)
@@ -52,7 +52,8 @@ def seconds_of(budget: float | str) -> float:
         seconds = 0.0
     if not 0 < seconds < math.inf:
         raise InputError(
-            f'budget must be positive seconds or a text like "90s", "3min" or "2h"; got {budget!r}.'
+            'budget must be positive seconds or a string like "90s", "3min" or "2h"; got '
+            f"{budget!r}."
         )
     return seconds
 

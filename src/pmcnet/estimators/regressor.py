@@ -45,7 +45,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             for the others.
         feature_scaling: "columns" standardises each number column; "common" all of them together;
             "none".
-        budget: what may be spent, in estimated time: seconds or a text like "3min". "auto" chooses
+        budget: what may be spent, in estimated time: seconds, or like "3min". "auto" chooses
             by it, and sizes of annealed, hmc, sghmc and pmcnet-light that are not given follow from
             it.
         random_state: an int for the same answer each time.

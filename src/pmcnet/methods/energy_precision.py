@@ -28,7 +28,7 @@ def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None)
     """A path that is precise enough.
 
     Energies and gradients each have the cheapest precision that is accurate enough: the network's
-    own, float32 and, for energies, float64. The path's `arithmetic` says which, and what error is
+    own, float32 and, for energies, float64. The path's `precision` says which, and what error is
     left.
 
     Args:

@@ -6,7 +6,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
 from pmcnet.estimators.plan import resolve_device
 from pmcnet.methods.base import Method
-from pmcnet.methods.registry import options
+from pmcnet.methods.registry import METHODS, check_name, options
 from pmcnet.runs.config import RunSettings, Task
 from pmcnet.runs.scores import Model
 
@@ -41,10 +41,10 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
 def method_of(settings: RunSettings) -> Method:
     """The method of these settings; "auto" may still come to mean another than the annealed one."""
     name = "annealed" if settings.method == "auto" else settings.method
-    method = options(name, settings.method_options, 2).method(name)
-    if settings.prior_std == "evidence" and method.prior_search != "evidence":
+    search = METHODS[check_name(name)].method(name).prior_search
+    if settings.prior_std == "evidence" and search != "evidence":
         raise InputError(
             "prior_std evidence needs the annealed method, whose evidence can be trusted; got "
             f"method {name}. Use --prior-std validation or a number, or --method annealed."
         )
-    return method
+    return options(name, settings.method_options, 2).method(name)

@@ -223,7 +223,7 @@ def test_state_of_another_method_is_refused(name, other, tmp_path):
         ({"epoch": 1, "seed": 1, "stage": []}, "stage must be"),
         ({"epoch": 1, "seed": 1, "stage": "fit", "more": 1}, "more"),
         ({"epoch": 1, "stage": "fit"}, "seed"),
-        ({"epoch": 1, "seed": 1, "stage": "fit", "tensors": 3}, "tensors"),
+        ({"epoch": 1, "seed": 1, "stage": "fit", "tensors": 3}, "belongs nowhere"),
     ],
 )
 def test_file_that_holds_no_training_is_refused(form, says, tmp_path):

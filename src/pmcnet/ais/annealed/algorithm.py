@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pmcnet import rng
 from pmcnet.ais import diagnostics
-from pmcnet.ais.annealed.rejuvenation import Moves, Rejuvenation
+from pmcnet.ais.annealed.rejuvenation import TARGET_ACCEPTANCE, Moves, Rejuvenation
 from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.annealed.selection import Selection, Systematic
 from pmcnet.ais.annealed.state import AnnealedInfo, AnnealedState
@@ -61,7 +61,7 @@ class AnnealedPMC:
 
     n_particles: int = 1000
     ess_fraction: float = 0.7
-    move: Move = HMC(target_acceptance=0.75)
+    move: Move = HMC(target_acceptance=TARGET_ACCEPTANCE)
     n_moves: int | None = None
     max_correlation: float = 0.25
     max_moves: int = 4
