@@ -209,9 +209,9 @@ def light_step(
         "n_steps": n_steps,
         "memory_gib": memory / 2**30,
         "seconds": took,
-        "seconds_target": sum(line.seconds_target for line in result.history),
-        "seconds_moves": sum(line.seconds_moves for line in result.history),
-        "peak_gib": max(line.memory for line in result.history) / 2**30,
+        "seconds_target": sum(line.phases.target for line in result.history),
+        "seconds_moves": sum(line.phases.moves for line in result.history),
+        "peak_gib": max(line.phases.memory for line in result.history) / 2**30,
         "log_weight": result.samples.log_weight.flatten().tolist(),
         "log_evidence": result.samples.log_evidence,
     }

@@ -61,9 +61,9 @@ def main() -> None:
                     "nuts_mean_log_pi": reference["mean_log_pi"],
                     "log_evidence": result.log_evidence,
                     "log_evidence_error": result.log_evidence_error,
-                    "n_families": result.history[-1].n_families,
+                    "n_ancestors": result.history[-1].n_ancestors,
                     "verdict": result.verdict.status,
-                    "n_temperatures": len(result.history),
+                    "n_tempering_steps": len(result.history),
                     "n_gradients": result.n_gradients,
                     "seconds": result.history[-1].seconds,
                 }

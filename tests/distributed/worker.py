@@ -87,9 +87,9 @@ def main() -> None:
             found[f"annealed {dtype}"] = annealed(target, comm)
         target = problem(torch.float64)
         found["annealed in four groups"] = annealed(target, comm, n_particles=60)
-        for keep in ("all", "mixture"):
+        for name, keep in (("all steps", "all"), ("mixture", "mixture")):
             keeping = replace(pmc_cases()["pmcnet"], keep=keep)
-            found[keep] = sampled(target, keeping, comm, torch.float64)
+            found[name] = sampled(target, keeping, comm, torch.float64)
         summed = SummedTarget.of(rows_of(target, comm), comm)
         points = start(target, torch.float64)
         values, factors = (

@@ -81,9 +81,9 @@ def test_module_and_mlp_give_the_same_run():
     labels = (Y > 0).double()
     network = MLP((4, 3, 1))
     sampler = ais.AnnealedPMC(n_particles=104)
-    first = sampler.run(BayesianTarget(network, Bernoulli(), X, labels), seed=0, max_steps=3)
+    first = sampler.run(BayesianTarget(network, Bernoulli(), X, labels), seed=0, n_steps=3)
     module = ModuleNetwork(network.module().double())
-    second = sampler.run(BayesianTarget(module, Bernoulli(), X, labels), seed=0, max_steps=3)
+    second = sampler.run(BayesianTarget(module, Bernoulli(), X, labels), seed=0, n_steps=3)
     assert torch.allclose(first.samples.theta, second.samples.theta, atol=1e-8)
 
 

@@ -18,13 +18,13 @@ def bridge():
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_progress_shows_temperature_ess_acceptance_and_time_left(terminal):
+def test_progress_shows_beta_ess_acceptance_and_time_left(terminal):
     written = io.StringIO()
     console = Console(file=written, force_terminal=terminal, width=200)
     with AnnealingProgress(console) as progress:
         result = ais.AnnealedPMC(n_particles=104).run(bridge(), seed=0, observers=[progress])
     text = written.getvalue()
-    assert "temperature 1, ESS" in text
+    assert "beta 1, ESS" in text
     assert "acceptance" in text
     assert f"log Z {result.log_evidence:.2f}" in text
     if not terminal:

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from pmcnet import ais
+from pmcnet.ais.pmc.state import Estimate
 from pmcnet.errors import InputError
 from pmcnet.methods.training.state import TrainingState
 from pmcnet.runs.checkpoints import Checkpoints
@@ -19,7 +20,8 @@ PROBLEM = {"data": "abc", "hidden": [16], "prior_std": 1.0, "method_options": {"
 
 
 def state(step: int) -> ais.PMCState:
-    return ais.pmcnet.init(torch.zeros(3, 2, dtype=torch.float64), seed=1)._replace(step=step)
+    first = ais.pmcnet.init(torch.zeros(3, 2, dtype=torch.float64), seed=1)
+    return first._replace(step=step, last=Estimate(0.0, 1.0), pooled=Estimate(0.0, 1.0))
 
 
 @pytest.fixture
@@ -86,7 +88,7 @@ def test_state_from_before_the_prior_was_known_fits_any(tmp_path):
     checkpoints = Checkpoints(tmp_path / "checkpoint")
     checkpoints.save(TrainingState({"theta": torch.zeros(2)}, 1, 0, "start"), {"data": "abc"})
     assert checkpoints.load(PROBLEM, KINDS, CPU).state.epoch == 1
-    with pytest.raises(InputError, match="holds a TrainingState, which the method cannot go on"):
+    with pytest.raises(InputError, match="it holds the state of another method"):
         checkpoints.load(PROBLEM, (ais.AnnealedState,), CPU)
     with pytest.raises(InputError, match="another data"):
         checkpoints.load({**PROBLEM, "data": "x"}, KINDS, CPU)

@@ -157,7 +157,9 @@ def test_method_without_a_prior_tells_none():
     class Model:
         method_ = "adam-mle"
 
-    found = settings_search.Tuned(RunSettings(data="wine"), METHODS["adam-mle"].grid[0], [], 1.0)
+    found = settings_search.TunedSettings(
+        RunSettings(data="wine"), METHODS["adam-mle"].grid[0], [], 1.0
+    )
     assert tuning_record(Model(), found)["chosen"] == {
         "early_stopping": True,
         "learning_rate": 1e-3,

@@ -90,7 +90,7 @@ class Points(NamedTuple):
 class PathPrecision(NamedTuple):
     """The precisions of gradients and of Metropolis tests, counted from the cheapest candidate.
 
-    `error` is what rounding adds to the energy difference of a trajectory, in nats.
+    `error` is what limited precision adds to the energy difference of a trajectory, in nats.
     """
 
     leading: int = 0
@@ -137,7 +137,10 @@ class Path:
     @classmethod
     def of(cls, target: "Tempered | Path") -> "Path":
         """The path of a target; a path is its own."""
-        return target if isinstance(target, Path) else cls(target)
+        if isinstance(target, Path):
+            return target
+        check_tempered(target)
+        return cls(target)
 
     @property
     def dim(self) -> int:

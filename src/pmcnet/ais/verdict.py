@@ -41,6 +41,8 @@ MAX_RHAT = 1.05
 """R-hat from which chains disagree, or have not settled."""
 DRIFT_LEVEL = 1e-3
 """Probability of calling stationary chains drifting."""
+SIGNIFICANT_DRIFT = 4.0
+"""Standard errors from which a shift of a monitored mean counts."""
 MIN_CHAIN_DRAWS = 4
 """Draws of each chain below which nothing can be said."""
 
@@ -78,7 +80,12 @@ def verdict(log_weight: Tensor, *, remedy: str = BETTER_START) -> Verdict:
     """Judge draws by their weights alone."""
     flat = log_weight.flatten()
     n, ess, khat = flat.numel(), float(diagnostics.ess(flat)), diagnostics.khat(flat)
-    limits = {"ess": MIN_ESS, "degenerate_ess": DEGENERATE_ESS, "khat": khat_limit(n)}
+    limits = {
+        "ess": MIN_ESS,
+        "degenerate_ess": DEGENERATE_ESS,
+        "khat": khat_limit(n),
+        "degenerate_khat": INFINITE_MEAN_KHAT,
+    }
     reason = f"{ess:.0f} of {n} draws are effective and k-hat is {khat:.2f}."
     return _first_broken(_weight_rules(flat, ess, khat, remedy), reason, limits)
 
@@ -108,6 +115,7 @@ def chain_verdict(result: "ChainResult") -> Verdict:
         "acceptance": MIN_ACCEPTANCE,
         "drift": max_chain_drift(n_chains),
         "rhat": MAX_RHAT,
+        "draws": float(MIN_CHAIN_DRAWS),
     }
     if len(result.log_density) < MIN_CHAIN_DRAWS:
         few = f"there are {len(result.log_density)} draws of each chain, too few to judge"

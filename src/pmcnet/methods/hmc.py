@@ -115,7 +115,9 @@ class HMCMethod(Method):
         sampler = replace(
             self.sampler, adapt_scale=self.sampler.adapt_scale and self.burn_in is None
         )
-        result = ais.run(sampler, path, state, observers=observers, max_seconds=max_seconds)
+        result = ais.run(
+            sampler, path, state, observers=observers, comm=comm, max_seconds=max_seconds
+        )
         if len(result.log_density) == 0:
             raise InputError(
                 f"max_seconds={max_seconds:g} ended the chains after {len(result.history)} "

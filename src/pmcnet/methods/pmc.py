@@ -81,6 +81,7 @@ class PMCMethod(Method):
             comm: shares the proposals between processes.
             validation: rows by which starting networks keep their best epoch.
         """
+        observers = tuple(observers)
         if not isinstance(state, ais.PMCState):
             loc = self.start(
                 target,

@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -149,8 +150,10 @@ class StepScores:
     n_passes: int
     seen: list[dict[str, float]] = field(default_factory=list)
 
-    def __call__(self, state: ais.PMCState, info: ais.PMCInfo) -> None:
-        """Mean AUC and accuracy over R draws of this step."""
+    def __call__(self, state: Any, info: Any) -> None:
+        """Mean AUC and accuracy over R draws of this step; epochs of the start are not scored."""
+        if not isinstance(info, ais.PMCInfo):
+            return
         assert info.samples is not None
         posterior = ParticlePosterior(self.network, self.likelihood, info.samples)
         each = score(posterior, self.x, self.y, n_passes=self.n_passes)["per_draw"]

@@ -170,7 +170,7 @@ def _fitted(
         **score(fit.posterior, *problem.test, n_passes=n_passes),
         "equal_weights": {name: equal[name] for name in ("per_draw", "bma")},
         "by_step": by_step.seen,
-        "history": [step._asdict() for step in fit.history],
+        "history": [info.line() for info in fit.history],
         "seconds": fit.history[-1].seconds,
         "milliseconds_per_row": per_row,
     }

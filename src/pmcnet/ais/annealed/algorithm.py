@@ -28,7 +28,7 @@ from pmcnet.ais.hmc.adaptation import Tuning
 from pmcnet.ais.hmc.kernel import HMC, Move, gaussian_step
 from pmcnet.ais.hmc.preconditioners import Preconditioner, Score
 from pmcnet.ais.hmc.shared_kernel import SharedKernel, shared_start
-from pmcnet.ais.path import Path, Tempered, check_tempered
+from pmcnet.ais.path import Path, Tempered
 from pmcnet.ais.sampler import Observer, run
 from pmcnet.errors import DegenerateWeightsError, InputError, TargetError
 
@@ -107,8 +107,6 @@ class AnnealedPMC:
 
     def prepared(self, target: Tempered | Path) -> Path:
         """The path of the target, whose captured graph all steps share."""
-        if not isinstance(target, Path):
-            check_tempered(target)
         return Path.of(target)
 
     def step(

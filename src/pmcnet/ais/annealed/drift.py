@@ -6,9 +6,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealed import genealogy
-
-SIGNIFICANT = 4.0
-"""Standard errors from which a shift counts."""
+from pmcnet.ais.verdict import SIGNIFICANT_DRIFT
 
 
 class Drift(NamedTuple):
@@ -31,6 +29,6 @@ class Drift(NamedTuple):
     @property
     def largest(self) -> float:
         """The largest significant change, in standard deviations; 0 where none is significant."""
-        significant = (self.change.abs() > SIGNIFICANT * self.error) & (self.spread > 0)
+        significant = (self.change.abs() > SIGNIFICANT_DRIFT * self.error) & (self.spread > 0)
         share = torch.where(significant, self.change.abs() / self.spread, 0.0)
         return float(share.max())

@@ -18,7 +18,7 @@ from torch import Tensor
 from pmcnet.ais import diagnostics
 
 
-def family_sums(value: Tensor, origin: Tensor) -> Tensor:
+def ancestor_sums(value: Tensor, origin: Tensor) -> Tensor:
     """Sums of values (P, ...) over the particles of each ancestor: (P, ...)."""
     return torch.zeros_like(value).index_add_(0, origin, value)
 
@@ -26,16 +26,16 @@ def family_sums(value: Tensor, origin: Tensor) -> Tensor:
 def mean_variance(value: Tensor, weight: Tensor, origin: Tensor) -> Tensor:
     """Variance of the weighted mean of values (P, S), whose weights sum to 1: (S,)."""
     centred = value.double() - weight @ value.double()
-    return family_sums(weight[:, None] * centred, origin).square().sum(0)
+    return ancestor_sums(weight[:, None] * centred, origin).square().sum(0)
 
 
 def evidence_variance(weight: Tensor, origin: Tensor) -> float:
     """Variance of log Z (delta method); the first population had equal weights."""
     n = len(weight)
-    excess = family_sums(weight, origin) - 1 / n
+    excess = ancestor_sums(weight, origin) - 1 / n
     return float(excess.square().sum()) * n / max(1, n - 1)
 
 
 def n_ancestors(weight: Tensor, origin: Tensor) -> float:
     """Effective number of ancestors, 1 / sum_e (weight of e)^2."""
-    return float(diagnostics.ess(family_sums(weight, origin).log()))
+    return float(diagnostics.ess(ancestor_sums(weight, origin).log()))

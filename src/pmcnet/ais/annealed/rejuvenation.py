@@ -27,7 +27,7 @@ from pmcnet.ais.path import Points
 from pmcnet.rng import Stream, standard_normal, uniform
 
 TARGET_ACCEPTANCE = 0.75
-"""Mean acceptance that the step size is tuned to, unless the move says otherwise."""
+"""Mean acceptance that the default move of `AnnealedPMC` tunes its step size to."""
 SMALLEST_STEP = 0.4
 """Each particle's step size is uniform between this share of the tuned one and the tuned one.
 

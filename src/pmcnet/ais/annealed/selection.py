@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pmcnet.ais.pmc.resampling import categorical
+from pmcnet.ais.categorical import categorical
 from pmcnet.rng import Stream, uniform
 
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pmcnet.ais.hmc.state import ChainInfo
 from pmcnet.ais.samples import WeightedSamples
-from pmcnet.ais.verdict import Verdict, chain_verdict
+from pmcnet.ais.verdict import MIN_CHAIN_DRAWS, Verdict, chain_verdict
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class ChainResult:
         from arviz_stats.base import array_stats  # slow to import
 
         of = self.monitors if of is None else of
-        if len(of) < 4:
+        if len(of) < MIN_CHAIN_DRAWS:
             return unknown
         values = of.permute(2, 1, 0).cpu().numpy()  # (S, P, K)
         varying = values[values.std((1, 2)) > 0]

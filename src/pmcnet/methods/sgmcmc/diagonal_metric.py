@@ -77,7 +77,7 @@ class Metric(Protocol):
 
 
 class Diagonal:
-    """1 / C = prior + k F, all chains group.
+    """1 / C = prior + k F, all chains alike.
 
     Args:
         precision: of the prior (D,).
