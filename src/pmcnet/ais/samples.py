@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais import diagnostics
-from pmcnet.ais.categorical import categorical
+from pmcnet.ais.inverse_cdf import categorical
 from pmcnet.ais.verdict import Verdict, verdict
 from pmcnet.errors import DegenerateWeightsError, InputError
 from pmcnet.rng import check_seed, stream, uniform

@@ -5,7 +5,7 @@ import torch
 
 from pmcnet import rng
 from pmcnet.ais import Alternating, Global, Local
-from pmcnet.ais.categorical import categorical
+from pmcnet.ais.inverse_cdf import categorical
 from pmcnet.errors import InputError
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pmcnet.ais.categorical import categorical
+from pmcnet.ais.inverse_cdf import categorical
 from pmcnet.rng import Stream, uniform
 
 

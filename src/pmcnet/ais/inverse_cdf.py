@@ -1,4 +1,4 @@
-"""Draws from a categorical distribution in the log domain."""
+"""Draws from a categorical distribution by inversion, in the log domain."""
 
 import torch
 from torch import Tensor
