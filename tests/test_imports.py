@@ -21,6 +21,7 @@ ROWS = [
     {"ais", "metrics", "data"},
     {"io"},
     {"rng"},
+    {"threads"},
     {"errors"},
 ]
 LEVEL = {room: depth for depth, row in enumerate(ROWS) for room in row}
@@ -33,6 +34,8 @@ CONFINED = {
     "sklearn.base": {"estimators"},
     "jax": {"methods"},
     "numpyro": {"methods"},
+    "numba": {"bnn"},
+    "llvmlite": {"bnn"},
     "laplace": {"methods"},
     "torch.nn": {"bnn", "methods", "estimators", "paper"},
 }

@@ -9,7 +9,6 @@ number of processes. Host streams may also feed a GPU, which then sees the same 
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.errors import InputError
+from pmcnet.threads import in_parallel
 
 
 class Stream(NamedTuple):
@@ -71,10 +71,8 @@ def standard_normal(sources: Sequence[Stream], shape: tuple[int, ...], like: Ten
         else:
             noise[block].normal_(generator=device)
 
-    n_threads = torch.get_num_threads()
-    if on_host and noise.numel() >= _PARALLEL_FROM and n_threads > 1:
-        with ThreadPoolExecutor(n_threads) as pool:
-            list(pool.map(fill, range(len(sources))))
+    if on_host and noise.numel() >= _PARALLEL_FROM:
+        in_parallel(fill, range(len(sources)))
     else:
         for block in range(len(sources)):
             fill(block)

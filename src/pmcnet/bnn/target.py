@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -10,6 +10,8 @@ from torch import Tensor
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.ais.tiling import even_size
 from pmcnet.bnn.augmentation import Augmentation
+from pmcnet.bnn.batch import Batch
+from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.networks.base import Network
 from pmcnet.bnn.networks.mlp import MLP
@@ -22,31 +24,6 @@ from pmcnet.rng import Stream, standard_normal
 _MIN_NETWORKS = 32
 # Rows whose predictions samplers watch.
 _N_MONITORED = 16
-
-
-class Batch(NamedTuple):
-    """Some rows of the data on the device, how often each counts, and their positions if chosen."""
-
-    x: Tensor
-    y: Tensor
-    weight: Tensor | None
-    positions: Tensor | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """How many."""
-        return len(self.x)
-
-    def counted(self, each: Tensor) -> Tensor:
-        """Terms of rows (P, N) or (P, N, C) times their weights; 0 where the weight is 0."""
-        if self.weight is None:
-            return each
-        weight = self.weight if each.ndim == 2 else self.weight[:, None]
-        return torch.where(weight > 0, each * weight, 0.0)
-
-    def total(self, log_prob: Tensor) -> Tensor:
-        """The sum over rows (P, N) -> (P,), in float64."""
-        return self.counted(log_prob).sum(-1, dtype=torch.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +105,8 @@ class BayesianTarget:
     @property
     def bytes_per_point(self) -> int:
         """Temporaries of one network on a chunk of rows."""
+        if self.fused(self.like):
+            return 4 * 8 * self.dim
         return self._bytes_per_row * min(len(self.x), self._n_rows) + 8 * self.dim
 
     @property
@@ -150,6 +129,8 @@ class BayesianTarget:
 
     def log_likelihood(self, theta: Tensor) -> Tensor:
         """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
+        if layers := self.fused(theta):
+            return fused_mlp.log_likelihood(layers, self.likelihood, theta, self._tiles)
         return torch.stack(
             [self._rows_log_likelihood(theta, batch) for batch in self._chunks()]
         ).sum(0)
@@ -169,6 +150,8 @@ class BayesianTarget:
 
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""
+        if layers := self.fused(theta):
+            return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, self._tiles)
         chunks = self._chunks()
         value, score = self.batch_likelihood_and_score(theta, next(chunks))
         for batch in chunks:
@@ -190,6 +173,9 @@ class BayesianTarget:
 
     def batch_likelihood_and_score(self, theta: Tensor, batch: Batch) -> ValueAndScore:
         """The log-likelihood of some rows and its gradient, `n_together` networks at a time."""
+        if layers := self.fused(theta):
+            rows = fused_mlp.tiled(batch.x, batch.y, batch.weight)
+            return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, rows)
         pieces = torch.split(theta, self.network.n_together or len(theta))
         found = [self._batch_value_and_score(piece, batch) for piece in pieces]
         if len(found) == 1:
@@ -259,6 +245,18 @@ class BayesianTarget:
         weights = self.prior.sample(sources, n_draws, self.network.layout, like=self.like)
         noise = standard_normal(sources, (n_draws, self.likelihood.n_extra), like=self.like)
         return torch.cat([weights, self.likelihood.from_normal(noise)], dim=-1)
+
+    def fused(self, theta: Tensor) -> fused_mlp.Layers | None:
+        """The layers, if a compiled pass over the rows evaluates such parameters."""
+        if type(self.network) is not MLP or self.where is not None:
+            return None
+        layers = self.network.fused
+        known = fused_mlp.applies(layers, theta, self.x) and fused_mlp.knows(self.likelihood)
+        return layers if known else None
+
+    @cached_property
+    def _tiles(self) -> fused_mlp.Rows:
+        return fused_mlp.tiled(self.x, self.y, self.weight)
 
     def _chunks(self) -> Iterator[Batch]:
         if self._n_rows == len(self.x) and self.where is None:

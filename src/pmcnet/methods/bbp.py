@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Population
-from pmcnet.bnn.target import Batch
+from pmcnet.bnn.batch import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.local_reparametrisation import local_gradients

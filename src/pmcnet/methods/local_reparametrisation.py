@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pmcnet.bnn import MLP, BayesianTarget, GaussianPrior, LayerGaussianPrior
+from pmcnet.bnn.batch import Batch
 from pmcnet.bnn.networks.mlp import ACTIVATIONS
-from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 

@@ -17,8 +17,8 @@ from torch.nn import functional as F
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import MLP, BayesianTarget, Layout, Parameter, Population
+from pmcnet.bnn.batch import Batch
 from pmcnet.bnn.networks.mlp import ACTIVATIONS
-from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.settings import Choice, choices, epochs

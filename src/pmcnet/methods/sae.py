@@ -17,7 +17,7 @@ from torch import Tensor
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, Gaussian, GaussianPrior, LayerGaussianPrior, Population
-from pmcnet.bnn.target import Batch
+from pmcnet.bnn.batch import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.settings import PRIORS, Choice, choices

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from pmcnet.errors import InputError
+from pmcnet.io.user_cache import user_cache
 
 Read = TypeVar("Read", covariant=True)
 
@@ -41,10 +42,7 @@ def data_folder(folder: str | Path | None = None) -> Path:
     Args:
         folder: Taken if given.
     """
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    # a relative one is to be ignored
-    default = Path(cache) if os.path.isabs(cache) else Path("~/.cache")
-    chosen = Path(folder or os.environ.get(VARIABLE) or default / "pmcnet").expanduser().absolute()
+    chosen = Path(folder or os.environ.get(VARIABLE) or user_cache()).expanduser().absolute()
     if chosen.exists() and not chosen.is_dir():
         raise InputError(
             f"the data folder {chosen} is a file. Give a folder, as argument or in {VARIABLE}."

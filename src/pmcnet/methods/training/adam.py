@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Layout
+from pmcnet.bnn.batch import Batch
 from pmcnet.bnn.overflow import refuse_diverged
-from pmcnet.bnn.target import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Observer, Rows
 from pmcnet.methods.training.loop import (

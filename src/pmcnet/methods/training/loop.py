@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget
-from pmcnet.bnn.target import Batch
+from pmcnet.bnn.batch import Batch
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Method, Observer, Rows
 from pmcnet.methods.settings import Settings

@@ -1,0 +1,1 @@
+"""Kernels compiled by numba for the CPU; importing these modules imports numba."""

@@ -1,0 +1,162 @@
+"""Arithmetic of vectors, lane by lane.
+
+A number beside a vector stands for all lanes, in the vector's precision. Products and sums may
+become fused multiply-adds; nothing else is reordered.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, type_callable
+
+from pmcnet.bnn.kernels.cpu.simd import Vector, spread_number
+
+_CONTRACT = ("contract",)
+
+
+def _operation(symbol: Callable[[Any, Any], Any], instruction: str) -> None:
+    """Let an operator act on two vectors, or on a vector and a number."""
+
+    @type_callable(symbol)
+    def typed(context: Any) -> Any:
+        def result(a: Any, b: Any) -> Any:
+            return next((each for each in (a, b) if isinstance(each, Vector)), None)
+
+        return result
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = context.get_value_type(signature.return_type)
+        both = [spread_number(builder, kind, value) for value in args]
+        return getattr(builder, instruction)(*both, flags=_CONTRACT)
+
+    for kinds in ((Vector, Vector), (Vector, types.Number), (types.Number, Vector)):
+        lower_builtin(symbol, *kinds)(generate)
+
+
+for _symbol, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _operation(_symbol, _instruction)
+
+
+def _choice(comparison: str) -> Any:
+    @intrinsic
+    def where(typing: Any, a: Any, b: Any, yes: Any, no: Any) -> Any:
+        """`yes` in the lanes where a compares so with b, else `no`; NaN compares with nothing."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.get_value_type(a)
+            left, right, first, second = (spread_number(builder, kind, value) for value in args)
+            return builder.select(builder.fcmp_ordered(comparison, left, right), first, second)
+
+        return a(a, b, yes, no), generate
+
+    return where
+
+
+where_above, where_below, where_equal = _choice(">"), _choice("<"), _choice("==")
+
+
+@intrinsic
+def power_of_two(typing: Any, vector: Any) -> Any:
+    """2^n of whole numbers n, by writing the exponent; n + bias must be a normal exponent."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        integers, mantissa, bias = _bits(context, vector)
+        n = builder.fptosi(args[0], integers)
+        shifted = builder.shl(builder.add(n, _each(integers, bias)), _each(integers, mantissa))
+        return builder.bitcast(shifted, context.get_value_type(vector))
+
+    return vector(vector), generate
+
+
+@intrinsic
+def exponent(typing: Any, vector: Any) -> Any:
+    """The n with 2^n <= x < 2^(n + 1), for positive normal x."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        integers, mantissa, bias = _bits(context, vector)
+        bits = builder.lshr(builder.bitcast(args[0], integers), _each(integers, mantissa))
+        return builder.sitofp(
+            builder.sub(bits, _each(integers, bias)), context.get_value_type(vector)
+        )
+
+    return vector(vector), generate
+
+
+def _bits(context: Any, vector: Vector) -> tuple[Any, int, int]:
+    """The integers of a vector's width, the bits of its mantissa, the bias of its exponent."""
+    kind = ir.VectorType(ir.IntType(vector.dtype.bitwidth), vector.lanes)
+    return (kind, 23, 127) if vector.dtype == types.float32 else (kind, 52, 1023)
+
+
+def _each(kind: Any, value: int) -> Any:
+    return ir.Constant(kind, [value] * kind.count)
+
+
+def polynomial(coefficients: Sequence[float]) -> Any:
+    """The function sum_k c_k x^k of vectors by Horner's rule, its coefficients compiled in."""
+
+    @intrinsic
+    def value(typing: Any, vector: Any) -> Any:
+        """The polynomial at x."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.get_value_type(vector)
+            each = [ir.Constant(kind, [c] * kind.count) for c in coefficients]
+            found = each[-1]
+            for constant in reversed(each[:-1]):
+                product = builder.fmul(found, args[0], flags=_CONTRACT)
+                found = builder.fadd(product, constant, flags=_CONTRACT)
+            return found
+
+        return vector(vector), generate
+
+    return value
+
+
+@intrinsic
+def floor(typing: Any, vector: Any) -> Any:
+    """The largest whole number below each lane."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = context.get_value_type(vector)
+        name = f"llvm.floor.v{vector.lanes}f{vector.dtype.bitwidth}"
+        function = ir.FunctionType(kind, [kind])
+        return builder.call(
+            cgutils.get_or_insert_function(builder.module, function, name), [args[0]]
+        )
+
+    return vector(vector), generate
+
+
+@intrinsic
+def quotient(typing: Any, a: Any, b: Any) -> Any:
+    """a / b of wide vectors by one division for each two lanes, since division is slow.
+
+    1 / (b b') gives both quotients, so that the product of any two numbers of b must be in range.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = context.get_value_type(b)
+        above, n = spread_number(builder, kind, args[0]), kind.count // 2
+        low, high = list(range(n)), list(range(n, 2 * n))
+        first, second = _lanes_of(builder, args[1], low), _lanes_of(builder, args[1], high)
+        one = ir.Constant(first.type, [1.0] * n)
+        inverse = builder.fdiv(one, builder.fmul(first, second))
+        swapped = _lanes_of(builder, args[1], high + low)
+        return builder.fmul(builder.fmul(above, swapped), _lanes_of(builder, inverse, low + low))
+
+    return b(a, b), generate
+
+
+def _lanes_of(builder: Any, vector: Any, chosen: list[int]) -> Any:
+    index = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen)
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), index)

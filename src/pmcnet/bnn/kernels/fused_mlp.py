@@ -1,0 +1,220 @@
+"""Populations of multi-layer perceptrons on the CPU, by one compiled pass over the rows.
+
+torch makes a layer of all networks before the next one, so that every intermediate number goes
+through memory. Here a network stays in the first caches with a few hundred rows; see
+`cpu.mlp_kernel`. `applies` decides where that is faster.
+"""
+
+import itertools
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pmcnet.ais.target import ValueAndScore
+from pmcnet.bnn.likelihoods.base import Likelihood
+from pmcnet.threads import in_parallel, n_threads
+
+MOST_ROWS = 512
+"""Rows of a tile: more would not stay in the first caches, fewer spend their time on loop ends."""
+BLOCK_ROWS = 4096
+"""Rows that are summed up in the precision of the parameters; such blocks are summed in float64."""
+_MULTIPLE = 32  # the rows of a tile are a multiple of it, `cpu.tile_products.ROWS`
+_PIECES = 4  # for each thread, so that one that is late leaves work to the others
+_LEAST_WORK = 200_000  # multiplications of a piece: less is not worth another thread
+_OUTPUTS, _VALUES, _GRADIENTS = range(3)  # as in `cpu.mlp_kernel`
+_NO_FORM = (0, 1.0, 0.0)
+
+_LOG = logging.getLogger("pmcnet.kernels")
+_LOG.addHandler(logging.NullHandler())
+
+Array = NDArray[Any]
+
+
+class Layers(NamedTuple):
+    """The networks that the kernel knows: layer sizes and the name of the activation."""
+
+    sizes: tuple[int, ...]
+    activation: str
+
+
+class Rows(NamedTuple):
+    """Rows of data as the kernel reads them: tiles of inputs, responses, weights, all padded."""
+
+    x: Array
+    y: Array
+    weight: Array
+    n_rows: int
+    stride: int
+
+    @property
+    def block(self) -> int:
+        """Tiles per block."""
+        return max(1, BLOCK_ROWS // self.stride)
+
+    @property
+    def n_blocks(self) -> int:
+        """Blocks of tiles."""
+        return -(-self.n_rows // (self.block * self.stride))
+
+
+def tiled(x: Tensor, y: Tensor | None = None, weight: Tensor | None = None) -> Rows:
+    """Inputs (N, d), responses (N,) and weights (N,), where they matter, for the kernel."""
+    n_rows, n_features = x.shape
+    n_tiles = -(-n_rows // MOST_ROWS)
+    stride = -(-n_rows // (n_tiles * _MULTIPLE)) * _MULTIPLE
+    padded = x.new_zeros(-(-n_rows // _MULTIPLE) * _MULTIPLE, n_features)
+    padded[:n_rows] = x
+    tiles = torch.cat([tile.mT.reshape(-1) for tile in torch.split(padded, stride)])
+    each = x.new_zeros(2, len(padded))
+    if y is not None:
+        each[0, :n_rows] = y
+        each[1, :n_rows] = 1.0 if weight is None else weight
+    return Rows(tiles.numpy(), each[0].numpy(), each[1].numpy(), n_rows, stride)
+
+
+def applies(layers: Layers, theta: Tensor, x: Tensor) -> bool:
+    """Whether the compiled pass is at hand, gives what is wanted, and is faster than torch.
+
+    Where parameters are to be differentiated by torch, torch has to see the layers.
+    """
+    differentiated = theta.requires_grad and torch.is_grad_enabled()
+    return (
+        theta.device.type == "cpu"
+        and x.device.type == "cpu"
+        and theta.dtype == x.dtype
+        and not differentiated
+        and not torch._C._functorch.is_functorch_wrapped_tensor(theta)
+        and faster(layers.sizes)
+        and _kernel(theta.dtype) is not None
+    )
+
+
+def knows(likelihood: Likelihood) -> bool:
+    """Whether the kernel has this likelihood; `applies` must hold."""
+    return type(likelihood) in _forms()
+
+
+def faster(sizes: tuple[int, ...]) -> bool:
+    """Whether the compiled pass beats torch for layers of these sizes."""
+    return True
+
+
+def likelihood_and_score(
+    layers: Layers, likelihood: Likelihood, theta: Tensor, rows: Rows
+) -> ValueAndScore:
+    """sum_n w_n log p(y_n | Phi(theta, x_n)) and its gradient: (P,) in float64, (P, D)."""
+    form = _forms()[type(likelihood)](likelihood)
+    value, score = _evaluated(_GRADIENTS, layers, form, theta, rows, theta.numel())
+    return ValueAndScore(torch.from_numpy(value), torch.from_numpy(score).view(theta.shape))
+
+
+def log_likelihood(layers: Layers, likelihood: Likelihood, theta: Tensor, rows: Rows) -> Tensor:
+    """sum_n w_n log p(y_n | Phi(theta, x_n)): (P,), float64."""
+    form = _forms()[type(likelihood)](likelihood)
+    return torch.from_numpy(_evaluated(_VALUES, layers, form, theta, rows, 0)[0])
+
+
+def outputs(layers: Layers, theta: Tensor, x: Tensor) -> Tensor:
+    """Outputs (P, N, C) of networks (P, D) without parameters of a likelihood."""
+    n_networks, n_rows, n_outputs = len(theta), len(x), layers.sizes[-1]
+    size = n_networks * n_rows * n_outputs
+    result = _evaluated(_OUTPUTS, layers, _NO_FORM, theta, tiled(x), size)[1]
+    return torch.from_numpy(result).view(n_networks, n_outputs, n_rows).mT
+
+
+def _evaluated(
+    goal: int,
+    layers: Layers,
+    form: tuple[int, float, float],
+    theta: Tensor,
+    rows: Rows,
+    size: int,
+) -> tuple[Array, Array]:
+    """Values (P,), and `size` numbers, from pieces of networks or, where these are few, of rows.
+
+    The kernel adds up blocks of rows in float64 one after the other, and so are pieces of rows:
+    both give the same bits.
+    """
+    kernel = _kernel(theta.dtype)
+    assert kernel is not None
+    flat, (n_networks, dim) = theta.detach().contiguous().view(-1).numpy(), theta.shape
+    sizes, activation = np.array(layers.sizes), _activations()[layers.activation]
+    work = n_networks * rows.n_rows * int(sizes[:-1] @ sizes[1:])
+    n_pieces = max(1, min(_PIECES * n_threads(), work // _LEAST_WORK))
+    by_rows = n_networks < n_pieces and rows.n_blocks > 1
+    n_parts = rows.n_blocks if by_rows and goal != _OUTPUTS else 1
+    value, result = np.empty((n_parts, n_networks)), np.empty((n_parts, size), flat.dtype)
+    everyone, everything = (0, n_networks), (0, rows.n_blocks)
+    if by_rows:
+        pieces = [(everyone, (b, b + 1), b % n_parts) for b in range(rows.n_blocks)]
+    else:
+        pieces = [(each, everything, 0) for each in _split(n_networks, n_pieces)]
+
+    def evaluate(piece: tuple[tuple[int, int], tuple[int, int], int]) -> None:
+        networks, blocks, part = piece
+        kernel(
+            goal,
+            flat,
+            dim,
+            sizes,
+            activation,
+            form,
+            *rows,
+            rows.block,
+            networks,
+            blocks,
+            value[part],
+            result[part],
+        )
+
+    in_parallel(evaluate, pieces)
+    if n_parts == 1:
+        return value[0], result[0]
+    return _in_order(value), _in_order(result).astype(flat.dtype)
+
+
+def _split(n: int, n_pieces: int) -> list[tuple[int, int]]:
+    """0 to n in so many pieces of nearly equal size, none empty."""
+    ends = [n * k // n_pieces for k in range(n_pieces + 1)]
+    return [(a, b) for a, b in itertools.pairwise(ends) if a < b]
+
+
+def _in_order(parts: Array) -> Array:
+    """The sum over the first axis in float64, one after the other."""
+    total = np.zeros(parts.shape[1:])
+    for part in parts:
+        total += part
+    return total
+
+
+@lru_cache(maxsize=2)
+def _kernel(dtype: torch.dtype) -> Callable[..., None] | None:
+    """The compiled pass for a precision; None where there is none."""
+    if dtype not in (torch.float32, torch.float64):
+        return None
+    try:
+        from pmcnet.bnn.kernels.code_cache import compiled
+        from pmcnet.bnn.kernels.cpu.mlp_kernel import evaluate, signature
+    except ImportError as error:
+        _LOG.warning("numba cannot be imported, so networks on the CPU are slower: %s", error)
+        return None
+    name = str(dtype).removeprefix("torch.")
+    return compiled(evaluate, signature(name), name)
+
+
+def _forms() -> dict[type, Callable[[Any], tuple[int, float, float]]]:
+    from pmcnet.bnn.kernels.cpu.tile_likelihoods import FORMS
+
+    return FORMS
+
+
+def _activations() -> dict[str, int]:
+    from pmcnet.bnn.kernels.cpu.tile_activations import CODES
+
+    return CODES
