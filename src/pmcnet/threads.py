@@ -20,27 +20,32 @@ Piece = TypeVar("Piece")
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _pool_size = 0
-_outside = threading.local()  # the threads that torch had before `coarse`
+_local = threading.local()  # n_threads: what torch had before `coarse`; busy: with pieces
 
 
 def n_threads() -> int:
-    """How many threads a computation may use: torch's setting, which follows OMP_NUM_THREADS."""
-    return int(getattr(_outside, "n_threads", 0)) or torch.get_num_threads()
+    """How many threads a computation may use: torch's setting, which follows OMP_NUM_THREADS.
+
+    One within a piece of `in_parallel`: pieces of pieces stay together.
+    """
+    if getattr(_local, "busy", False):
+        return 1
+    return int(getattr(_local, "n_threads", 0)) or torch.get_num_threads()
 
 
 @contextmanager
 def coarse(wanted: bool = True) -> Iterator[None]:
     """Let torch use one thread in this block, and `in_parallel` as many as torch had before."""
-    if not wanted or hasattr(_outside, "n_threads"):
+    if not wanted or hasattr(_local, "n_threads"):
         yield
         return
-    _outside.n_threads = torch.get_num_threads()
+    _local.n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(_outside.n_threads)
-        del _outside.n_threads
+        torch.set_num_threads(_local.n_threads)
+        del _local.n_threads
 
 
 def in_parallel(work: Callable[[Piece], None], pieces: Sequence[Piece]) -> None:
@@ -57,8 +62,12 @@ def in_parallel(work: Callable[[Piece], None], pieces: Sequence[Piece]) -> None:
     remaining = iter(pieces)  # advanced under Python's lock, so no piece is taken twice
 
     def drain() -> None:
-        for piece in remaining:
-            work(piece)
+        _local.busy = True
+        try:
+            for piece in remaining:
+                work(piece)
+        finally:
+            _local.busy = False
 
     helpers = [_helpers(n_helpers).submit(drain) for _ in range(n_helpers)]
     try:

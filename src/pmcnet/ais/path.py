@@ -23,8 +23,9 @@ class Tempered(Protocol):
 
     A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore,
     otherwise made by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose
-    mixing matters, otherwise the coordinates; `memory` and `bytes_per_point` as any `Target`; and
-    `device`, where its random streams should live, otherwise the host.
+    mixing matters, otherwise the coordinates; `memory` and `bytes_per_point` as any `Target`;
+    `device`, where its random streams should live, otherwise the host; and `least_piece`, see
+    `Path.least_piece`.
     """
 
     @property
@@ -147,6 +148,16 @@ class Path:
         """D of the target."""
         return self.target.dim
 
+    @property
+    def least_piece(self) -> int | None:
+        """How many points are worth a thread; None where the target wants torch's threads.
+
+        Where it does not, since its evaluations release Python's lock, a population is moved by a
+        few threads of our own, and torch keeps to one.
+        """
+        least: int | None = getattr(self.target, "least_piece", None)
+        return least
+
     def draw(self, sources: Sequence[Stream], n: int) -> Tensor:
         """`n` points of the prior, in blocks of equal size from the streams: (n, D)."""
         theta = self.target.sample_prior(sources, -(-n // len(sources)))
@@ -212,12 +223,10 @@ class Path:
         function: Callable[[Tensor], ValueAndScore] | None = getattr(self.target, name, None)
         if function is None:
             function = self._differentiated(name, log_density)
-        parts = [
-            _checked(function(chunk), chunk, name)
-            for chunk in torch.split(theta, self._rows(theta))
-        ]
-        if len(parts) == 1:
-            return parts[0]
+        n_rows = self._rows(theta)
+        if len(theta) <= n_rows:
+            return _checked(function(theta), theta, name)
+        parts = [_checked(function(chunk), chunk, name) for chunk in torch.split(theta, n_rows)]
         return ValueAndScore(
             torch.cat([p.value for p in parts]), torch.cat([p.score for p in parts])
         )

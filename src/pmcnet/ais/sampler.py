@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.errors import InputError
+from pmcnet.threads import coarse
 
 
 class Info(Protocol):
@@ -95,7 +96,8 @@ def run(
     target, observers, start = sampler.prepared(target), tuple(observers), time.monotonic()
     history: list[I] = []
     while not sampler.done(state) and (most is None or len(history) < most):
-        state, info = sampler.step(state, target, comm)
+        with coarse(getattr(target, "least_piece", None) is not None):
+            state, info = sampler.step(state, target, comm)
         info = info._replace(seconds=agreed(comm, time.monotonic() - start))
         if history:
             history[-1] = sampler.compact(history[-1])

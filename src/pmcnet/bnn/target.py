@@ -105,7 +105,7 @@ class BayesianTarget:
     @property
     def bytes_per_point(self) -> int:
         """Temporaries of one network on a chunk of rows."""
-        if self.fused(self.like):
+        if self._layers:
             return 4 * 8 * self.dim
         return self._bytes_per_row * min(len(self.x), self._n_rows) + 8 * self.dim
 
@@ -130,7 +130,7 @@ class BayesianTarget:
     def log_likelihood(self, theta: Tensor) -> Tensor:
         """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
         if layers := self.fused(theta):
-            return fused_mlp.log_likelihood(layers, self.likelihood, theta, self._tiles)
+            return fused_mlp.log_likelihood(layers, self.likelihood, theta, self._rows)
         return torch.stack(
             [self._rows_log_likelihood(theta, batch) for batch in self._chunks()]
         ).sum(0)
@@ -151,7 +151,7 @@ class BayesianTarget:
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""
         if layers := self.fused(theta):
-            return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, self._tiles)
+            return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, self._rows)
         chunks = self._chunks()
         value, score = self.batch_likelihood_and_score(theta, next(chunks))
         for batch in chunks:
@@ -174,7 +174,7 @@ class BayesianTarget:
     def batch_likelihood_and_score(self, theta: Tensor, batch: Batch) -> ValueAndScore:
         """The log-likelihood of some rows and its gradient, `n_together` networks at a time."""
         if layers := self.fused(theta):
-            rows = fused_mlp.tiled(batch.x, batch.y, batch.weight)
+            rows = fused_mlp.tiled(layers, batch.x, batch.y, batch.weight)
             return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, rows)
         pieces = torch.split(theta, self.network.n_together or len(theta))
         found = [self._batch_value_and_score(piece, batch) for piece in pieces]
@@ -248,15 +248,26 @@ class BayesianTarget:
 
     def fused(self, theta: Tensor) -> fused_mlp.Layers | None:
         """The layers, if a compiled pass over the rows evaluates such parameters."""
+        return self._layers if self._layers and fused_mlp.wanted(theta, self.x) else None
+
+    @cached_property
+    def _layers(self) -> fused_mlp.Layers | None:
+        """Those of a network that a compiled pass evaluates faster than torch."""
         if type(self.network) is not MLP or self.where is not None:
             return None
         layers = self.network.fused
-        known = fused_mlp.applies(layers, theta, self.x) and fused_mlp.knows(self.likelihood)
+        known = fused_mlp.applies(layers, self.like, self.x) and fused_mlp.knows(self.likelihood)
         return layers if known else None
 
     @cached_property
-    def _tiles(self) -> fused_mlp.Rows:
-        return fused_mlp.tiled(self.x, self.y, self.weight)
+    def _rows(self) -> fused_mlp.Rows:
+        assert self._layers is not None
+        return fused_mlp.tiled(self._layers, self.x, self.y, self.weight)
+
+    @property
+    def least_piece(self) -> int | None:
+        """Networks that are worth a thread; None where torch evaluates them, with its threads."""
+        return fused_mlp.least_networks(self._layers, len(self.x)) if self._layers else None
 
     def _chunks(self) -> Iterator[Batch]:
         if self._n_rows == len(self.x) and self.where is None:

@@ -5,7 +5,8 @@
 
 with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix
 C^-1; a trajectory is accepted with probability min(1, exp(H_before - H_after)), H = -log pi +
-|C^(-1/2) v|^2 / 2 (Neal, 2011). One step is MALA.
+v^T C^-1 v / 2 (Neal, 2011). One step is MALA. The kinetic energy begins as |z|^2 / 2, and a change
+of the velocity by h C score adds h score^T v + h^2 score^T C score / 2: C^-1 is not needed.
 """
 
 import math
@@ -15,9 +16,8 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from pmcnet.ais.hmc.preconditioners import in_groups
+from pmcnet.ais.hmc.preconditioners import Metric, in_groups
 from pmcnet.ais.path import Path, Points
-from pmcnet.ais.scale import Scale
 from pmcnet.errors import InputError
 
 DIVERGENT = 1000.0
@@ -135,9 +135,9 @@ class Kernel:
     particles.
     """
 
-    def __init__(self, path: Path, beta: float, scale: Scale) -> None:
-        self.path, self.beta, self.scale = path, beta, scale
-        self._covariance, self._inverse = scale.covariance, scale.inverse()
+    def __init__(self, path: Path, beta: float, metric: Metric) -> None:
+        self.path, self.beta, self.metric = path, beta, metric
+        self._covariance = metric.covariance
         self.n_groups = len(self._covariance)
 
     def move(
@@ -165,24 +165,26 @@ class Kernel:
             would have made in each group, particles weighted by their acceptance there: (G, L),
             (G, 0) without `unit`.
         """
-        before = points.log_density(self.beta) - 0.5 * noise.double().square().sum(-1)  # -H
-        velocity = self.scale.colour_(self._grouped(noise)).flatten(0, 1)
-        half, jumps = 0.5 * step, []
-        here, acceleration = points, self._acceleration(points)
+        kinetic = 0.5 * noise.double().square().sum(-1)  # (P,)
+        before = points.log_density(self.beta) - kinetic  # -H
+        velocity = self.metric.colour_(self._grouped(noise)).flatten(0, 1)
+        half, here, jumps = 0.5 * step, points, []
+        force = self._force(here)
+        kick = half  # those of two steps that meet are one, unless the energy between is wanted
         for last in range(1, n_leapfrog + 1):
-            velocity = torch.addcmul(velocity, half, acceleration)
+            velocity, kinetic = force.kick(velocity, kinetic, kick)
             here = self.path.at(torch.addcmul(here.theta, step, velocity))
             if last == n_leapfrog:
                 here = self.path.decided(here)
-            acceleration = self._acceleration(here)
-            velocity = torch.addcmul(velocity, half, acceleration)
-            if unit is not None or last == n_leapfrog:
-                gain = self._minus_energy(here, velocity) - before
-                # an infinite density is no density: reject such points like those that are NaN
-                gain = torch.where(
-                    gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain
-                )
-                acceptance = gain.clamp(max=0).exp()
+            force, kick = self._force(here), step
+            if unit is None and last < n_leapfrog:
+                continue
+            velocity, kinetic = force.kick(velocity, kinetic, half)
+            kick = half
+            gain = here.log_density(self.beta) - kinetic - before
+            # an infinite density is no density: reject such points like those that are NaN
+            gain = torch.where(gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain)
+            acceptance = gain.clamp(max=0).exp()
             if unit is not None:
                 jump = ((here.theta - points.theta) / unit).square().sum(-1)
                 jumps.append(
@@ -199,14 +201,24 @@ class Kernel:
     def _grouped(self, value: Tensor) -> Tensor:
         return in_groups(value, self.n_groups)
 
-    def _acceleration(self, points: Points) -> Tensor:
-        return self.scale.multiply(
-            self._covariance, self._grouped(points.score(self.beta))
-        ).flatten(0, 1)
+    def _force(self, points: Points) -> "_Force":
+        score = points.score(self.beta)
+        scaled = self.metric.multiply(self._covariance, self._grouped(score)).flatten(0, 1)
+        return _Force(score, scaled, torch.linalg.vecdot(score, scaled))
 
-    def _minus_energy(self, points: Points, velocity: Tensor) -> Tensor:
-        white = self._inverse.colour_(self._grouped(velocity.clone())).flatten(0, 1)
-        return points.log_density(self.beta) - 0.5 * white.double().square().sum(-1)
+
+class _Force(NamedTuple):
+    """The score at P points, C times the score (P, D), and their scalar product (P,)."""
+
+    score: Tensor
+    acceleration: Tensor
+    square: Tensor
+
+    def kick(self, velocity: Tensor, kinetic: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
+        """The velocity and its kinetic energy (P,) after steps (P, 1)."""
+        h = step[:, 0].double()
+        work = torch.linalg.vecdot(self.score, velocity) + 0.5 * h * self.square
+        return torch.addcmul(velocity, step, self.acceleration), kinetic + h * work
 
 
 def gaussian_step(dim: int) -> float:

@@ -1,13 +1,22 @@
-"""Moves of a population whose groups are shared between processes: one exchange per move."""
+"""Moves of a population whose groups are shared between processes and threads.
+
+A process makes one exchange per move, a thread none within it.
+"""
+
+import itertools
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
 from pmcnet.ais.comm import Communicator
 from pmcnet.ais.hmc.kernel import Kernel, Transition
-from pmcnet.ais.hmc.preconditioners import grouped, in_groups, n_groups
+from pmcnet.ais.hmc.preconditioners import Metric, grouped, in_groups, n_groups
 from pmcnet.ais.path import Path, Points
-from pmcnet.ais.scale import Scale
+from pmcnet.threads import in_parallel, n_threads
+
+PIECES = 2
+"""Of a population for each thread, so that one that is late leaves work to the others."""
 
 
 class SharedKernel:
@@ -16,21 +25,24 @@ class SharedKernel:
     Args:
         path: of the target.
         beta: the inverse temperature, fixed.
-        scale: the square roots of the covariances of all groups.
+        metric: the covariances of all groups.
         comm: the processes.
         n_particles: P.
     """
 
     def __init__(
-        self, path: Path, beta: float, scale: Scale, comm: Communicator, n_particles: int
+        self, path: Path, beta: float, metric: Metric, comm: Communicator, n_particles: int
     ) -> None:
         self._comm, self._n_groups = comm, n_groups(n_particles)
         each = n_particles // self._n_groups
-        self._kernels = [
-            (
-                slice(block.start * each, block.stop * each),
-                Kernel(path, beta, scale.take(block)),
-            )
+        self._blocks = [
+            [
+                (
+                    slice(piece.start * each, piece.stop * each),
+                    Kernel(path, beta, metric.take(piece)),
+                )
+                for piece in _pieces(block, each, path.least_piece)
+            ]
             for block in comm.blocks(self._n_groups)
         ]
 
@@ -45,27 +57,50 @@ class SharedKernel:
         unit: Tensor | None = None,
     ) -> tuple[Transition, Tensor]:
         """`Kernel.move` of the whole population; the jumps are those of each group (G, L)."""
-        parts = []
-        for own, kernel in self._kernels:
-            moved, jumps = kernel.move(
+
+        def moved(own: slice, kernel: Kernel) -> list[Tensor]:
+            found, jumps = kernel.move(
                 points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], unit=unit
             )
-            each = [
-                in_groups(part, len(jumps))
-                for part in (*moved.points, moved.acceptance, moved.gain)
-            ]
-            parts.append([jumps, *each])
-        jumps, *joined = self._comm.gather(self._n_groups, parts)
+            each = (*found.points, found.acceptance, found.gain)
+            return [jumps, *(in_groups(part, kernel.n_groups) for part in each)]
+
+        jumps, *joined = self._gathered(moved)
         flat = [part.flatten(0, 1) for part in joined]
         return Transition(Points(*flat[:-2]), *flat[-2:]), jumps
 
     def monitors(self, points: Points) -> Tensor:
         """`Kernel.monitors` of the whole population (P, 2 + S)."""
-        parts = []
-        for own, kernel in self._kernels:
-            value = kernel.monitors(points.take(own))
-            parts.append([in_groups(value, kernel.n_groups)])
-        return self._comm.gather(self._n_groups, parts)[0].flatten(0, 1)
+
+        def monitored(own: slice, kernel: Kernel) -> list[Tensor]:
+            return [in_groups(kernel.monitors(points.take(own)), kernel.n_groups)]
+
+        return self._gathered(monitored)[0].flatten(0, 1)
+
+    def _gathered(self, work: Callable[[slice, Kernel], list[Tensor]]) -> tuple[Tensor, ...]:
+        """What `work` finds for the particles of every piece, the first axis over groups."""
+        found: dict[int, list[Tensor]] = {}
+        pieces = [piece for block in self._blocks for piece in block]
+
+        def put(index: int) -> None:
+            found[index] = work(*pieces[index])
+
+        in_parallel(put, range(len(pieces)))
+        each = iter([found[index] for index in range(len(pieces))])
+        parts = [
+            [torch.cat(tensors) for tensors in zip(*(next(each) for _ in block), strict=True)]
+            for block in self._blocks
+        ]
+        return self._comm.gather(self._n_groups, parts)
+
+
+def _pieces(groups: slice, size: int, least: int | None) -> list[slice]:
+    """Consecutive groups of a size for each thread and some more, none with fewer points."""
+    n = groups.stop - groups.start
+    most = 1 if least is None else n * size // least
+    n_pieces = max(1, min(n, PIECES * n_threads(), most))
+    ends = [groups.start + n * k // n_pieces for k in range(n_pieces + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
 
 def shared_start(path: Path, theta: Tensor, comm: Communicator) -> Points:

@@ -22,11 +22,16 @@ from pmcnet.threads import in_parallel, n_threads
 
 MOST_ROWS = 512
 """Rows of a tile: more would not stay in the first caches, fewer spend their time on loop ends."""
+TILE_BYTES = 1 << 19
+"""Of the widest layer of a tile, which is read once for each few units of the next."""
 BLOCK_ROWS = 4096
 """Rows that are summed up in the precision of the parameters; such blocks are summed in float64."""
+MOST_WEIGHTS = 160
+"""Weights per unit up to which the compiled pass is used, see `faster`."""
 _MULTIPLE = 32  # the rows of a tile are a multiple of it, `cpu.tile_products.ROWS`
 _PIECES = 4  # for each thread, so that one that is late leaves work to the others
 _LEAST_WORK = 200_000  # multiplications of a piece: less is not worth another thread
+_LONG_WORK = 5_000_000  # those of a piece whose every operation is left to one thread
 _OUTPUTS, _VALUES, _GRADIENTS = range(3)  # as in `cpu.mlp_kernel`
 _NO_FORM = (0, 1.0, 0.0)
 
@@ -41,6 +46,11 @@ class Layers(NamedTuple):
 
     sizes: tuple[int, ...]
     activation: str
+
+    @property
+    def n_weights(self) -> int:
+        """Weights, biases not counted: the multiplications of one network on one row."""
+        return sum(a * b for a, b in itertools.pairwise(self.sizes))
 
 
 class Rows(NamedTuple):
@@ -63,25 +73,37 @@ class Rows(NamedTuple):
         return -(-self.n_rows // (self.block * self.stride))
 
 
-def tiled(x: Tensor, y: Tensor | None = None, weight: Tensor | None = None) -> Rows:
-    """Inputs (N, d), responses (N,) and weights (N,), where they matter, for the kernel."""
+def tiled(layers: Layers, x: Tensor, y: Tensor | None = None, weight: Tensor | None = None) -> Rows:
+    """Inputs (N, d), responses (N,) and weights (N,), where they matter, for such networks."""
     n_rows, n_features = x.shape
-    n_tiles = -(-n_rows // MOST_ROWS)
+    most = max(_MULTIPLE, min(MOST_ROWS, TILE_BYTES // (x.element_size() * max(layers.sizes))))
+    n_tiles = -(-n_rows // most)
     stride = -(-n_rows // (n_tiles * _MULTIPLE)) * _MULTIPLE
-    padded = x.new_zeros(-(-n_rows // _MULTIPLE) * _MULTIPLE, n_features)
-    padded[:n_rows] = x
-    tiles = torch.cat([tile.mT.reshape(-1) for tile in torch.split(padded, stride)])
-    each = x.new_zeros(2, len(padded))
+    n_padded = -(-n_rows // _MULTIPLE) * _MULTIPLE
+    values = x.detach().numpy()
+    tiles, each = (
+        np.zeros(n_padded * n_features, values.dtype),
+        np.zeros((2, n_padded), values.dtype),
+    )
+    for start in range(0, n_rows, stride):
+        n = min(stride, n_padded - start)
+        tile = tiles[start * n_features : (start + n) * n_features].reshape(n_features, n)
+        tile[:, : n_rows - start] = values[start : start + n].T
     if y is not None:
-        each[0, :n_rows] = y
-        each[1, :n_rows] = 1.0 if weight is None else weight
-    return Rows(tiles.numpy(), each[0].numpy(), each[1].numpy(), n_rows, stride)
+        each[0, :n_rows] = y.numpy()
+        each[1, :n_rows] = 1.0 if weight is None else weight.numpy()
+    return Rows(tiles, each[0], each[1], n_rows, stride)
 
 
 def applies(layers: Layers, theta: Tensor, x: Tensor) -> bool:
-    """Whether the compiled pass is at hand, gives what is wanted, and is faster than torch.
+    """Whether the compiled pass is at hand, gives what is wanted, and is faster than torch."""
+    return wanted(theta, x) and faster(layers) and _kernel(theta.dtype) is not None
 
-    Where parameters are to be differentiated by torch, torch has to see the layers.
+
+def wanted(theta: Tensor, x: Tensor) -> bool:
+    """Whether both are on the CPU in one precision, and torch need not see the layers.
+
+    It has to where it will differentiate by the parameters.
     """
     differentiated = theta.requires_grad and torch.is_grad_enabled()
     return (
@@ -90,8 +112,6 @@ def applies(layers: Layers, theta: Tensor, x: Tensor) -> bool:
         and theta.dtype == x.dtype
         and not differentiated
         and not torch._C._functorch.is_functorch_wrapped_tensor(theta)
-        and faster(layers.sizes)
-        and _kernel(theta.dtype) is not None
     )
 
 
@@ -100,9 +120,20 @@ def knows(likelihood: Likelihood) -> bool:
     return type(likelihood) in _forms()
 
 
-def faster(sizes: tuple[int, ...]) -> bool:
-    """Whether the compiled pass beats torch for layers of these sizes."""
-    return True
+def faster(layers: Layers) -> bool:
+    """Whether the compiled pass beats torch for these networks.
+
+    torch needs time for each weight and for each unit, whose values go through memory; the pass
+    needs more for each weight, since it is no match for a BLAS, and next to nothing for each unit.
+    Measured by `benchmarks/kernels.py` on two cores: with up to about 200 weights per unit the
+    pass is faster, 2 to 10 times with up to 60.
+    """
+    return layers.n_weights <= MOST_WEIGHTS * sum(layers.sizes[1:])
+
+
+def least_networks(layers: Layers, n_rows: int) -> int:
+    """Networks on so many rows that keep a thread busy long enough, about a millisecond."""
+    return -(-_LONG_WORK // (n_rows * layers.n_weights))
 
 
 def likelihood_and_score(
@@ -124,7 +155,7 @@ def outputs(layers: Layers, theta: Tensor, x: Tensor) -> Tensor:
     """Outputs (P, N, C) of networks (P, D) without parameters of a likelihood."""
     n_networks, n_rows, n_outputs = len(theta), len(x), layers.sizes[-1]
     size = n_networks * n_rows * n_outputs
-    result = _evaluated(_OUTPUTS, layers, _NO_FORM, theta, tiled(x), size)[1]
+    result = _evaluated(_OUTPUTS, layers, _NO_FORM, theta, tiled(layers, x), size)[1]
     return torch.from_numpy(result).view(n_networks, n_outputs, n_rows).mT
 
 
@@ -145,7 +176,7 @@ def _evaluated(
     assert kernel is not None
     flat, (n_networks, dim) = theta.detach().contiguous().view(-1).numpy(), theta.shape
     sizes, activation = np.array(layers.sizes), _activations()[layers.activation]
-    work = n_networks * rows.n_rows * int(sizes[:-1] @ sizes[1:])
+    work = n_networks * rows.n_rows * layers.n_weights
     n_pieces = max(1, min(_PIECES * n_threads(), work // _LEAST_WORK))
     by_rows = n_networks < n_pieces and rows.n_blocks > 1
     n_parts = rows.n_blocks if by_rows and goal != _OUTPUTS else 1

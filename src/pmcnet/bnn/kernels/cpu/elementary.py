@@ -14,7 +14,6 @@ from pmcnet.bnn.kernels.cpu.lanewise import (
     floor,
     polynomial,
     power_of_two,
-    quotient,
     where_above,
     where_below,
 )
@@ -115,29 +114,36 @@ def _log1p(x):
 
 @inlined
 def logistic(x):
-    """1 / (1 + e^-x), at least e^-40."""
-    return quotient(1.0, 1.0 + exp(clamp(0.0 - x, -40.0, 40.0)))
+    """1 / (1 + e^-x)."""
+    return 1.0 / (1.0 + exp(0.0 - x))
 
 
-def tanh(x):
-    """By a rational function in float32; (1 - e) / (1 + e) with e = e^-2|x| in float64."""
+def tanh_pair(x, y):
+    """Tanh of two vectors: x P / Q in float32, and (1 - e) / (1 + e) with e = e^-2|x| in float64.
+
+    Division is slow, so that one gives both: a / b and c / d from 1 / (b d).
+    """
     raise NotImplementedError
 
 
-@overload(tanh)
-def _tanh(x):
+@overload(tanh_pair)
+def _tanh_pair(x, y):
     if x.dtype == types.float32:
 
-        def single(x):
-            x = clamp(x, -_END, _END)
-            square = x * x
-            return quotient(x * _tanh_p(square), _tanh_q(square))
+        def single(x, y):
+            x, y = clamp(x, -_END, _END), clamp(y, -_END, _END)
+            x_square, y_square = x * x, y * y
+            x_below, y_below = _tanh_q(x_square), _tanh_q(y_square)
+            inverse = 1.0 / (x_below * y_below)
+            left, right = x * _tanh_p(x_square), y * _tanh_p(y_square)
+            return left * (y_below * inverse), right * (x_below * inverse)
 
         return single
 
-    def double(x):
-        e = exp(absolute(x) * -2.0)
-        size = quotient(1.0 - e, 1.0 + e)
-        return where_below(x, 0.0, 0.0 - size, size)
+    def double(x, y):
+        e, f = exp(absolute(x) * -2.0), exp(absolute(y) * -2.0)
+        inverse = 1.0 / ((1.0 + e) * (1.0 + f))
+        left, right = (1.0 - e) * ((1.0 + f) * inverse), (1.0 - f) * ((1.0 + e) * inverse)
+        return where_below(x, 0.0, 0.0 - left, left), where_below(y, 0.0, 0.0 - right, right)
 
     return double

@@ -135,28 +135,3 @@ def floor(typing: Any, vector: Any) -> Any:
         )
 
     return vector(vector), generate
-
-
-@intrinsic
-def quotient(typing: Any, a: Any, b: Any) -> Any:
-    """a / b of wide vectors by one division for each two lanes, since division is slow.
-
-    1 / (b b') gives both quotients, so that the product of any two numbers of b must be in range.
-    """
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = context.get_value_type(b)
-        above, n = spread_number(builder, kind, args[0]), kind.count // 2
-        low, high = list(range(n)), list(range(n, 2 * n))
-        first, second = _lanes_of(builder, args[1], low), _lanes_of(builder, args[1], high)
-        one = ir.Constant(first.type, [1.0] * n)
-        inverse = builder.fdiv(one, builder.fmul(first, second))
-        swapped = _lanes_of(builder, args[1], high + low)
-        return builder.fmul(builder.fmul(above, swapped), _lanes_of(builder, inverse, low + low))
-
-    return b(a, b), generate
-
-
-def _lanes_of(builder: Any, vector: Any, chosen: list[int]) -> Any:
-    index = ir.Constant(ir.VectorType(ir.IntType(32), len(chosen)), chosen)
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), index)

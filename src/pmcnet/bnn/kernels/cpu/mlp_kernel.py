@@ -38,7 +38,7 @@ def _forward(theta, at, sizes, activation, x, hidden, derivative, out, n):
             count = min(BLOCK, n_out - o)
             weighted_sums(into, o, count, theta, at + o * n_in, n_in, 1, bias + o, tile, n_in, n)
             if not last:
-                activate(hidden, derivative, activation, (here + o) * n, count * n)
+                activate(hidden, derivative, activation, here + o, count, n)
         tile, here, at = into, here + n_out, bias + n_out
 
 

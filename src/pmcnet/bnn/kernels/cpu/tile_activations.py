@@ -1,6 +1,6 @@
 """Activations of a tile in place, and the way back through them."""
 
-from pmcnet.bnn.kernels.cpu.elementary import inlined, logistic, tanh
+from pmcnet.bnn.kernels.cpu.elementary import inlined, logistic, tanh_pair
 from pmcnet.bnn.kernels.cpu.lanewise import where_above, where_below
 from pmcnet.bnn.kernels.cpu.simd import lanes, load, store
 
@@ -10,21 +10,28 @@ CODES = {"tanh": TANH, "relu": RELU, "sigmoid": SIGMOID, "silu": SILU}
 
 
 @inlined
-def activate(tile, derivative, code, start, n):
-    """Apply an activation to n numbers from `start`; silu also keeps its derivative."""
-    step = lanes(tile)
+def activate(tile, derivative, code, first, count, n):
+    """Apply an activation to `count` units of a tile of n rows; silu also keeps its derivative.
+
+    Vectors of two units at the same rows make a pair, so that no row depends on another.
+    """
+    step, start = lanes(tile), first * n
     if code == TANH:
-        for t in range(start, start + n, step):
-            store(tile, t, tanh(load(tile, t)))
+        for unit in range(0, count, 2):
+            other = n if unit + 1 < count else 0  # the last may be a pair with itself
+            for t in range(start + unit * n, start + (unit + 1) * n, step):
+                x, y = tanh_pair(load(tile, t), load(tile, t + other))
+                store(tile, t + other, y)
+                store(tile, t, x)
     elif code == RELU:
-        for t in range(start, start + n, step):
+        for t in range(start, start + count * n, step):
             x = load(tile, t)
             store(tile, t, where_below(x, 0.0, 0.0, x))
     elif code == SIGMOID:
-        for t in range(start, start + n, step):
+        for t in range(start, start + count * n, step):
             store(tile, t, logistic(load(tile, t)))
     else:
-        for t in range(start, start + n, step):
+        for t in range(start, start + count * n, step):
             x = load(tile, t)
             s = logistic(x)
             store(tile, t, x * s)
