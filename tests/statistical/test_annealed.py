@@ -30,8 +30,8 @@ def correlated(dim):
     return analytic.gaussian(mean, covariance, log_evidence=-3.0)
 
 
-# the scale of the start, and the seed: in 200 dimensions every second run loses its ancestors, which
-# its verdict says
+# With the scale of the start and the seed. In 200 dimensions every second run loses its ancestors,
+# and its verdict says so.
 KNOWN = {
     "gaussian 2": (correlated(2), 3.0, 0),
     "gaussian 20": (correlated(20), 3.0, 0),

@@ -155,14 +155,35 @@ def store(typing: Any, array: Any, index: Any, vector: Any) -> Any:
 
 @intrinsic
 def add_to(typing: Any, array: Any, index: Any, number: Any) -> Any:
-    """`array[index] += number`, without the wrap-around of negative indices."""
+    """`array[index] += number`, or as many items as a vector has lanes."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         item = _item(context, builder, signature.args[0], args[0], args[1])
-        builder.store(builder.fadd(builder.load(item), args[2]), item)
+        pointer = builder.bitcast(item, args[2].type.as_pointer())
+        before = builder.load(pointer)
+        before.align = array.dtype.bitwidth // 8
+        after = builder.store(builder.fadd(before, args[2]), pointer)
+        after.align = array.dtype.bitwidth // 8
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, array.dtype), generate
+    kind = number if isinstance(number, Vector) else array.dtype
+    return types.void(array, types.intp, kind), generate
+
+
+def _lane(k: int) -> Any:
+    @intrinsic
+    def lane(typing: Any, vector: Any) -> Any:
+        """The number in one lane."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.extract_element(args[0], ir.Constant(ir.IntType(32), k))
+
+        return vector.dtype(vector), generate
+
+    return lane
+
+
+lane_0, lane_1, lane_2 = _lane(0), _lane(1), _lane(2)
 
 
 @intrinsic

@@ -5,8 +5,12 @@ A tile of n rows is stored unit by unit, so that vectors run along the rows; n i
 """
 
 from pmcnet.bnn.kernels.cpu.elementary import inlined
+from pmcnet.bnn.kernels.cpu.lanewise import totals
 from pmcnet.bnn.kernels.cpu.simd import (
     add_to,
+    lane_0,
+    lane_1,
+    lane_2,
     lanes,
     lanes_narrow,
     load,
@@ -146,10 +150,12 @@ def _zeros(tile):
 
 @inlined
 def _add(sums, at, count, s0, s1, s2, s3):
-    add_to(sums, at, total(s0))
+    found = totals(s0, s1, s2, s3)
+    if count == 4:
+        add_to(sums, at, found)
+        return
+    add_to(sums, at, lane_0(found))
     if count > 1:
-        add_to(sums, at + 1, total(s1))
+        add_to(sums, at + 1, lane_1(found))
     if count > 2:
-        add_to(sums, at + 2, total(s2))
-    if count > 3:
-        add_to(sums, at + 3, total(s3))
+        add_to(sums, at + 2, lane_2(found))
