@@ -62,11 +62,6 @@ class Scale(Protocol):
         """L_m^-1 delta for differences (M, K, D); differentiable, nothing is overwritten."""
         ...
 
-    @staticmethod
-    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
-        """Sigma_m v for many vectors (M, K, D), with the covariances at hand in this structure."""
-        ...
-
     def inverse(self) -> Self:
         """The inverse square roots: `inverse().colour_(delta)` whitens."""
         ...
@@ -160,11 +155,6 @@ class Full(NamedTuple):
         white: Tensor = torch.linalg.solve_triangular(self.factor, delta.mT, upper=False)
         return white.mT
 
-    @staticmethod
-    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
-        """Sigma_m is symmetric, so rows times Sigma_m."""
-        return vectors @ covariance
-
     def inverse(self) -> Self:
         """L_m^-1, so that whitening many draws is a matrix product and not a triangular solve."""
         eye = torch.eye(self.factor.shape[-1], dtype=self.factor.dtype, device=self.factor.device)
@@ -241,10 +231,18 @@ class Diagonal(NamedTuple):
         """delta / sigma_m."""
         return delta / self.sigma[:, None]
 
-    @staticmethod
-    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
-        """Variances times vectors."""
-        return covariance[:, None] * vectors
+    @property
+    def n_groups(self) -> int:
+        """M."""
+        return len(self.sigma)
+
+    def launch(self, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """sigma_m z and z / sigma_m, see `hmc.inverse_mass`."""
+        return noise * self.sigma[:, None], noise / self.sigma[:, None]
+
+    def multiply(self, vectors: Tensor) -> Tensor:
+        """sigma_m^2 v for many vectors (M, K, D)."""
+        return self.sigma.square()[:, None] * vectors
 
     def inverse(self) -> Self:
         """1 / sigma_m."""

@@ -39,6 +39,7 @@ from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.training_rows import merged
 from pmcnet.methods.registry import check_name
 from pmcnet.methods.settings import Value
+from pmcnet.threads import coarse
 
 _CPU_MEMORY, _GPU_MEMORY = 1 << 28, 1 << 32
 
@@ -131,15 +132,16 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             budget=self.budget,
             searching=isinstance(self.prior_std, str),
         )
-        outcome = fit_posterior(
-            target,
-            chosen,
-            seed=seed,
-            prior_std=self.prior_std,
-            state=state,
-            observers=observers,
-            comm=comm,
-        )
+        with coarse(target.least_piece is not None):
+            outcome = fit_posterior(
+                target,
+                chosen,
+                seed=seed,
+                prior_std=self.prior_std,
+                state=state,
+                observers=observers,
+                comm=comm,
+            )
         memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
         self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials

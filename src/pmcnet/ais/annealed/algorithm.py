@@ -123,8 +123,8 @@ class AnnealedPMC:
         if resampled:
             parent = comm.agreed(self.selection(state.log_weight, sources[0]))  # (P,)
             state = _resampled(state, parent)
-        metric = self.preconditioner(state.points, state.weight, state.beta)
-        kernel = SharedKernel(Path.of(target), state.beta, metric, comm, self.n_particles)
+        mass = self.preconditioner(state.points, state.weight, state.beta)
+        kernel = SharedKernel(Path.of(target), state.beta, mass, comm, self.n_particles)
         rejuvenation = self._rejuvenation(final=state.beta == 1)
         points, moves = rejuvenation(
             kernel, state.points, state.weight, parent, state.tuning, sources, comm

@@ -5,8 +5,8 @@
 
 with z ~ N(0, I) and C the preconditioner's covariance, is leapfrog integration with mass matrix
 C^-1; a trajectory is accepted with probability min(1, exp(H_before - H_after)), H = -log pi +
-v^T C^-1 v / 2 (Neal, 2011). One step is MALA. The kinetic energy begins as |z|^2 / 2, and a change
-of the velocity by h C score adds h score^T v + h^2 score^T C score / 2: C^-1 is not needed.
+p^T v / 2 with the momentum p = C^-1 v (Neal, 2011). One step is MALA. The momentum is followed
+beside the velocity, p <- p + (e/2) score: then C^-1 is needed at the start alone.
 """
 
 import math
@@ -16,7 +16,8 @@ from typing import Literal, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from pmcnet.ais.hmc.preconditioners import Metric, in_groups
+from pmcnet.ais.hmc.inverse_mass import InverseMass
+from pmcnet.ais.hmc.preconditioners import in_groups
 from pmcnet.ais.path import Path, Points
 from pmcnet.errors import InputError
 
@@ -135,10 +136,8 @@ class Kernel:
     particles.
     """
 
-    def __init__(self, path: Path, beta: float, metric: Metric) -> None:
-        self.path, self.beta, self.metric = path, beta, metric
-        self._covariance = metric.covariance
-        self.n_groups = len(self._covariance)
+    def __init__(self, path: Path, beta: float, mass: InverseMass) -> None:
+        self.path, self.beta, self.mass, self.n_groups = path, beta, mass, mass.n_groups
 
     def move(
         self,
@@ -156,7 +155,7 @@ class Kernel:
             points: where they are.
             step: step size of each (P, 1).
             n_leapfrog: steps of this trajectory, the same for all.
-            noise: standard normal (P, D), overwritten.
+            noise: standard normal (P, D).
             uniforms: (P,), for the Metropolis test.
             unit: lengths of the coordinates (D,); when given, squared jumps are measured too.
 
@@ -165,23 +164,21 @@ class Kernel:
             would have made in each group, particles weighted by their acceptance there: (G, L),
             (G, 0) without `unit`.
         """
-        kinetic = 0.5 * noise.double().square().sum(-1)  # (P,)
-        before = points.log_density(self.beta) - kinetic  # -H
-        velocity = self.metric.colour_(self._grouped(noise)).flatten(0, 1)
+        motion = _Motion(*(part.flatten(0, 1) for part in self.mass.launch(self._grouped(noise))))
+        before = points.log_density(self.beta) - motion.kinetic_energy  # -H
         half, here, jumps = 0.5 * step, points, []
         force = self._force(here)
         kick = half  # those of two steps that meet are one, unless the energy between is wanted
         for last in range(1, n_leapfrog + 1):
-            velocity, kinetic = force.kick(velocity, kinetic, kick)
-            here = self.path.at(torch.addcmul(here.theta, step, velocity))
+            motion = motion.kicked(force, kick)
+            here = self.path.at(torch.addcmul(here.theta, step, motion.velocity))
             if last == n_leapfrog:
                 here = self.path.decided(here)
             force, kick = self._force(here), step
             if unit is None and last < n_leapfrog:
                 continue
-            velocity, kinetic = force.kick(velocity, kinetic, half)
-            kick = half
-            gain = here.log_density(self.beta) - kinetic - before
+            motion, kick = motion.kicked(force, half), half
+            gain = here.log_density(self.beta) - motion.kinetic_energy - before
             # an infinite density is no density: reject such points like those that are NaN
             gain = torch.where(gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain)
             acceptance = gain.clamp(max=0).exp()
@@ -201,24 +198,30 @@ class Kernel:
     def _grouped(self, value: Tensor) -> Tensor:
         return in_groups(value, self.n_groups)
 
-    def _force(self, points: Points) -> "_Force":
+    def _force(self, points: Points) -> "_Motion":
+        """What changes a motion per unit of time: C score and the score."""
         score = points.score(self.beta)
-        scaled = self.metric.multiply(self._covariance, self._grouped(score)).flatten(0, 1)
-        return _Force(score, scaled, torch.linalg.vecdot(score, scaled))
+        return _Motion(self.mass.multiply(self._grouped(score)).flatten(0, 1), score)
 
 
-class _Force(NamedTuple):
-    """The score at P points, C times the score (P, D), and their scalar product (P,)."""
+class _Motion(NamedTuple):
+    """Velocities v and momenta C^-1 v of P particles, or their derivatives by time: (P, D)."""
 
-    score: Tensor
-    acceleration: Tensor
-    square: Tensor
+    velocity: Tensor
+    momentum: Tensor
 
-    def kick(self, velocity: Tensor, kinetic: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:
-        """The velocity and its kinetic energy (P,) after steps (P, 1)."""
-        h = step[:, 0].double()
-        work = torch.linalg.vecdot(self.score, velocity) + 0.5 * h * self.square
-        return torch.addcmul(velocity, step, self.acceleration), kinetic + h * work
+    def kicked(self, force: "_Motion", step: Tensor) -> "_Motion":
+        """After times (P, 1)."""
+        return _Motion(
+            torch.addcmul(self.velocity, step, force.velocity),
+            torch.addcmul(self.momentum, step, force.momentum),
+        )
+
+    @property
+    def kinetic_energy(self) -> Tensor:
+        """p^T v / 2 (P,)."""
+        product: Tensor = torch.linalg.vecdot(self.momentum, self.velocity)
+        return 0.5 * product.double()
 
 
 def gaussian_step(dim: int) -> float:

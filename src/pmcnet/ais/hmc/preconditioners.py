@@ -6,83 +6,21 @@ of them.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, Self
+from typing import Literal, Protocol
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.hmc.inverse_mass import Dense, InverseMass, LowRank
 from pmcnet.ais.path import Path, Points
 from pmcnet.ais.scale import Diagonal
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
-from pmcnet.threads import in_parallel
 
 PROBE = 1e-3
 """Relative size of the random displacement by which curvature is first measured."""
 MAX_DENSE = 1024
 """Dimensions up to which a dense matrix costs less than the gradients it saves."""
-
-
-class Metric(Protocol):
-    """Covariances of G groups that scale moves, as `ais.Full` and `ais.Diagonal` are."""
-
-    @property
-    def covariance(self) -> Tensor:
-        """The covariances, in their structure."""
-        ...
-
-    def colour_(self, noise: Tensor) -> Tensor:
-        """Noise (G, K, D) with these covariances, from standard normal noise, overwritten."""
-        ...
-
-    @staticmethod
-    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
-        """C_g v for many vectors (G, K, D), with the covariances at hand."""
-        ...
-
-    def take(self, blocks: slice) -> Self:
-        """Some of the groups."""
-        ...
-
-
-class Inverse(NamedTuple):
-    """Covariances C_g = P_g^-1 of precisions P_g = R_g R_g^T, R_g lower triangular."""
-
-    root: Tensor
-    covariance: Tensor
-
-    @classmethod
-    def of(cls, precision: Tensor) -> Self | None:
-        """From precisions (G, D, D); None where one of them is not positive definite."""
-        root, covariance = torch.empty_like(precision), torch.empty_like(precision)
-        failed = torch.empty(len(precision), dtype=torch.int32, device=precision.device)
-
-        def invert(group: int) -> None:
-            torch.linalg.cholesky_ex(precision[group], out=(root[group], failed[group]))
-            torch.cholesky_inverse(root[group], out=covariance[group])
-
-        if precision.device.type == "cpu":
-            in_parallel(invert, range(len(precision)))
-        else:
-            torch.linalg.cholesky_ex(precision, out=(root, failed))
-            torch.cholesky_inverse(root, out=covariance)
-        variance = covariance.diagonal(dim1=-2, dim2=-1)
-        regular = (failed == 0).all() & (variance > 0).all() & variance.isfinite().all()
-        return cls(root, covariance) if bool(regular) else None
-
-    def colour_(self, noise: Tensor) -> Tensor:
-        """R^-T z."""
-        white: Tensor = torch.linalg.solve_triangular(self.root, noise, upper=False, left=False)
-        return white
-
-    @staticmethod
-    def multiply(covariance: Tensor, vectors: Tensor) -> Tensor:
-        """A covariance is symmetric, so rows times C_g."""
-        return vectors @ covariance
-
-    def take(self, blocks: slice) -> Self:
-        """Some of the groups."""
-        return type(self)(self.root[blocks], self.covariance[blocks])
 
 
 class Preconditioner(Protocol):
@@ -93,7 +31,7 @@ class Preconditioner(Protocol):
     what the others say.
     """
 
-    def __call__(self, points: Points, weight: Tensor, beta: float) -> Metric:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> InverseMass:
         """G covariances, one for each P / G consecutive points."""
         ...
 
@@ -118,6 +56,12 @@ def _of_others(sums: Tensor) -> Tensor:
     others = 1 - torch.eye(len(sums), dtype=sums.dtype, device=sums.device)
     result: Tensor = torch.tensordot(others, sums, dims=1)
     return result
+
+
+def _rows_of_others(value: Tensor) -> Tensor:
+    """Rows of each group (G, K, D) -> rows of all others (G, (G - 1) K, D)."""
+    n = len(value)
+    return torch.stack([torch.cat([value[:g], value[g + 1 :]]).flatten(0, 1) for g in range(n)])
 
 
 def _mean_of_others(value: Tensor, weight: Tensor) -> Tensor:
@@ -146,7 +90,7 @@ class Score:
         if not 0 < self.shrinkage <= 1:
             raise InputError(f"shrinkage must lie in (0, 1]; got {self.shrinkage}.")
 
-    def __call__(self, points: Points, weight: Tensor, beta: float) -> Metric:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> InverseMass:
         """(E[s s^T] shrunk)^-1, or its diagonal version."""
         score = grouped(points.score(beta))  # (G, P / G, D)
         n, dim = points.theta.shape
@@ -160,18 +104,25 @@ class Score:
             return Diagonal(diagonal.rsqrt())
         share = self.shrinkage + (1 - self.shrinkage) * dim / (dim + n)
         rooted = score * weight.sqrt()[..., None]
-        precision = (
-            _of_others(rooted.mT @ rooted) / _of_others(weight.sum(-1))[:, None, None]
-        )  # (G, D, D)
-        precision.mul_(1 - share).diagonal(dim1=-2, dim2=-1).add_(share * diagonal)
-        return Inverse.of(precision) or Diagonal(diagonal.rsqrt())
+        total = _of_others(weight.sum(-1))  # (G,)
+        few = n - score.shape[1]
+        mass: InverseMass | None
+        if few <= dim // 2:
+            sigma = (share * diagonal).rsqrt()
+            factor = ((1 - share) / total).sqrt()[:, None] * sigma
+            mass = LowRank.of(sigma, _rows_of_others(rooted) * factor[:, None])
+        else:
+            precision = _of_others(rooted.mT @ rooted) / total[:, None, None]  # (G, D, D)
+            precision.mul_(1 - share).diagonal(dim1=-2, dim2=-1).add_(share * diagonal)
+            mass = Dense.of(precision)
+        return mass or Diagonal(diagonal.rsqrt())
 
 
 @dataclass(frozen=True)
 class Spread:
     """The standard deviation of each coordinate in the population: right for a single mode."""
 
-    def __call__(self, points: Points, weight: Tensor, beta: float) -> Metric:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> InverseMass:
         """sd(theta_d)."""
         return Diagonal(_variance(points, weight).sqrt())
 
@@ -180,7 +131,7 @@ class Spread:
 class Geometric:
     """The geometric mean of spread and score per coordinate: a compromise."""
 
-    def __call__(self, points: Points, weight: Tensor, beta: float) -> Metric:
+    def __call__(self, points: Points, weight: Tensor, beta: float) -> InverseMass:
         """sqrt(sd(theta_d) / sqrt(E[s_d^2]))."""
         square = grouped(points.score(beta).square())
         curvature = _mean_of_others(square, grouped(weight.to(square.dtype)))

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.comm import Communicator
+from pmcnet.ais.hmc.inverse_mass import InverseMass
 from pmcnet.ais.hmc.kernel import Kernel, Transition
-from pmcnet.ais.hmc.preconditioners import Metric, grouped, in_groups, n_groups
+from pmcnet.ais.hmc.preconditioners import grouped, in_groups, n_groups
 from pmcnet.ais.path import Path, Points
 from pmcnet.threads import in_parallel, n_threads
 
@@ -25,13 +26,13 @@ class SharedKernel:
     Args:
         path: of the target.
         beta: the inverse temperature, fixed.
-        metric: the covariances of all groups.
+        mass: the inverse mass matrices of all groups.
         comm: the processes.
         n_particles: P.
     """
 
     def __init__(
-        self, path: Path, beta: float, metric: Metric, comm: Communicator, n_particles: int
+        self, path: Path, beta: float, mass: InverseMass, comm: Communicator, n_particles: int
     ) -> None:
         self._comm, self._n_groups = comm, n_groups(n_particles)
         each = n_particles // self._n_groups
@@ -39,7 +40,7 @@ class SharedKernel:
             [
                 (
                     slice(piece.start * each, piece.stop * each),
-                    Kernel(path, beta, metric.take(piece)),
+                    Kernel(path, beta, mass.take(piece)),
                 )
                 for piece in _pieces(block, each, path.least_piece)
             ]

@@ -25,7 +25,7 @@ class GaussianPrior(Scaled):
 
     def score(self, theta: Tensor, layout: Layout) -> Tensor:
         """-theta / sigma^2."""
-        return (theta / -self.sigma).div_(self.sigma)
+        return theta * (-1 / self.sigma / self.sigma)
 
     def sample(
         self, sources: Sequence[Stream], n_draws: int, layout: Layout, like: Tensor

@@ -18,7 +18,13 @@ from pmcnet.bnn.kernels.cpu.lanewise import (
     where_below,
 )
 
-inlined = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, forceinline=True)
+inlined = njit(
+    nogil=True,
+    error_model="numpy",
+    no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+    forceinline=True,
+)
 """Compiled into whatever calls it."""
 
 _LOG2_E = 1 / math.log(2)
