@@ -9,8 +9,10 @@ from torch import Tensor
 
 from pmcnet.ais.samples import SampleDiagnostics, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.networks.base import Network
+from pmcnet.bnn.networks.mlp import MLP
 from pmcnet.bnn.overflow import refuse_overflow
 from pmcnet.errors import InputError
 from pmcnet.rng import check_seed, stream
@@ -191,7 +193,16 @@ class WeightedNetworks(SampleDiagnostics):
     @property
     def _n_rows(self) -> int:
         n_networks = self.network.n_together or _TOGETHER
-        return max(1, self.memory // (n_networks * 8 * max(1, self.network.numbers_per_input)))
+        return max(1, self.memory // (n_networks * 8 * self._numbers_per_row))
+
+    @property
+    def _numbers_per_row(self) -> int:
+        """Intermediate numbers of one network on one row: a compiled pass leaves the outputs."""
+        if type(self.network) is MLP and fused_mlp.applies(
+            self.network.fused, self.theta[:0], self.theta[:0]
+        ):
+            return 8 * self.likelihood.n_outputs  # and what predictions make of them
+        return max(1, self.network.numbers_per_input)
 
     def _rows(self, x: Tensor) -> tuple[Tensor, ...]:
         return tuple(torch.split(x, self._n_rows))
@@ -199,9 +210,7 @@ class WeightedNetworks(SampleDiagnostics):
     def _passes(self, networks: Tensor, x: Tensor) -> Iterator[_Pass]:
         """Chunks of networks that fit the memory."""
         n_parameters = self.network.layout.dim
-        n_chunk = max(
-            1, self.memory // (8 * max(1, self.network.numbers_per_input) * max(1, len(x)))
-        )
+        n_chunk = max(1, self.memory // (8 * self._numbers_per_row * max(1, len(x))))
         with torch.no_grad():
             for start in range(0, len(networks), n_chunk):
                 theta = networks[start : start + n_chunk]

@@ -1,7 +1,7 @@
 """Gaussian noise, of a given standard deviation or of one that is learned."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pmcnet.bnn.kernels import fused_quantiles
 from pmcnet.bnn.likelihoods.base import (
     LARGEST_SCALE,
     POSITIVE,
@@ -54,6 +55,16 @@ class GaussianNoise(Regression):
     def pdf(self, z: Tensor) -> Tensor:
         """The normal density."""
         return (-0.5 * z.square()).exp() * (1 / math.sqrt(2 * math.pi))
+
+    def quantiles(
+        self, output: Tensor, extra: Tensor, weight: Tensor, levels: Sequence[float]
+    ) -> Tensor:
+        """Those of the mixture of normal distributions, by a compiled search where that pays."""
+        mean, deviation = output[..., 0], self._deviation(extra)
+        if fused_quantiles.applies(mean, deviation, levels):
+            standard = self._standard_quantiles(levels)
+            return fused_quantiles.normal_quantiles(mean, deviation, weight, levels, standard)
+        return super().quantiles(output, extra, weight, levels)
 
     def standard_noise(self, source: np.random.Generator, shape: tuple[int, ...]) -> Array:
         """Standard normal."""

@@ -74,12 +74,16 @@ class Regression(Stored):
     ) -> Tensor:
         """Those of the mixture of shifted and scaled noises."""
         mean, deviation, weight = output[..., 0], self._deviation(extra), weight.to(output.dtype)
-        standard = _standard_quantiles(tuple(levels), self)
+        standard = self._standard_quantiles(levels)
         found = [
             mixture_quantile(mean, deviation, weight, level, z, self)
             for level, z in zip(levels, standard, strict=True)
         ]
         return torch.stack(found, dim=-1)
+
+    def _standard_quantiles(self, levels: Sequence[float]) -> list[float]:
+        """Those of the noise in standard deviations."""
+        return _standard_quantiles(tuple(levels), self)
 
     def _deviation(self, extra: Tensor) -> Tensor:
         return self.noise_variance(extra).sqrt()[:, None]  # (P, 1)

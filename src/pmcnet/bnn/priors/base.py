@@ -68,12 +68,8 @@ def total(terms: Tensor) -> Tensor:
 
 def log_normal(theta: Tensor, sigma: Tensor | float, log_det: float) -> Tensor:
     """log N(theta; 0, diag(sigma^2)) with log_det = sum_i log sigma_i: (..., D) -> (...)."""
-    if isinstance(sigma, float) and theta.shape[-1] <= _FEW:
-        square = (torch.linalg.vector_norm(theta, dim=-1).double() / sigma).square()
-    else:
-        square = total((theta / sigma).square())
-    value: Tensor = -0.5 * square - log_det - 0.5 * theta.shape[-1] * math.log(2 * math.pi)
-    return value
+    scaled = theta / sigma
+    return -0.5 * total(scaled * scaled) - log_det - 0.5 * theta.shape[-1] * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True)

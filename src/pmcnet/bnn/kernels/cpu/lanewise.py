@@ -122,19 +122,24 @@ def polynomial(coefficients: Sequence[float]) -> Any:
     return value
 
 
-@intrinsic
-def floor(typing: Any, vector: Any) -> Any:
-    """The largest whole number below each lane."""
+def _function(instruction: str, meaning: str) -> Any:
+    @intrinsic
+    def value(typing: Any, vector: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            kind = context.get_value_type(vector)
+            name = f"llvm.{instruction}.v{vector.lanes}f{vector.dtype.bitwidth}"
+            function = ir.FunctionType(kind, [kind])
+            called = cgutils.get_or_insert_function(builder.module, function, name)
+            return builder.call(called, [args[0]])
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = context.get_value_type(vector)
-        name = f"llvm.floor.v{vector.lanes}f{vector.dtype.bitwidth}"
-        function = ir.FunctionType(kind, [kind])
-        return builder.call(
-            cgutils.get_or_insert_function(builder.module, function, name), [args[0]]
-        )
+        return vector(vector), generate
 
-    return vector(vector), generate
+    value.__doc__ = meaning
+    return value
+
+
+floor = _function("floor", "The largest whole number not above each lane.")
+root = _function("sqrt", "The square root.")
 
 
 @intrinsic
