@@ -6,6 +6,7 @@ hundreds of times longer. `in_parallel` has one meeting for all of a computation
 caller does what the others did not begin; `coarse` keeps torch's own operations on one thread.
 """
 
+import itertools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +17,7 @@ from typing import TypeVar
 import torch
 
 Piece = TypeVar("Piece")
+Found = TypeVar("Found")
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
@@ -79,6 +81,28 @@ def in_parallel(work: Callable[[Piece], None], pieces: Sequence[Piece]) -> None:
     for error in failed:
         if error is not None:
             raise error
+
+
+def mapped(
+    work: Callable[[Piece], Found], pieces: Sequence[Piece], *, parallel: bool
+) -> list[Found]:
+    """What `work` finds for every piece, in their order; see `in_parallel`."""
+    if not parallel:
+        return [work(piece) for piece in pieces]
+    found: dict[int, Found] = {}
+
+    def put(index: int) -> None:
+        found[index] = work(pieces[index])
+
+    in_parallel(put, range(len(pieces)))
+    return [found[index] for index in range(len(pieces))]
+
+
+def even_slices(whole: slice, n: int) -> list[slice]:
+    """A slice in n slices of nearly equal size, none empty."""
+    size = whole.stop - whole.start
+    ends = [whole.start + size * k // n for k in range(n + 1)]
+    return [slice(a, b) for a, b in itertools.pairwise(ends) if a < b]
 
 
 def _helpers(n: int) -> ThreadPoolExecutor:

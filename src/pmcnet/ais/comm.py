@@ -62,9 +62,10 @@ class Serial:
         return [slice(0, n)]
 
     def gather(self, n: int, parts: Sequence[Sequence[Tensor]]) -> tuple[Tensor, ...]:
-        """The one part."""
-        (whole,) = parts
-        return tuple(whole)
+        """The one part, or those of its threads together."""
+        if len(parts) == 1:
+            return tuple(parts[0])
+        return tuple(torch.cat(tensors) for tensors in zip(*parts, strict=True))
 
     def agreed(self, value: Tensor) -> Tensor:
         """The value."""

@@ -104,10 +104,12 @@ def n_gradients(n_rows: int) -> int:
 
 
 def _particle_seconds(cost: Cost, n_rows: int) -> float:
-    return cost.gradient(n_rows) * n_gradients(n_rows)
+    return (cost.gradient(n_rows) + cost.per_product) * n_gradients(n_rows)
 
 
 def _search_seconds(cost: Cost) -> float:
     if not cost.searching:
         return 0.0
-    return N_EVIDENCE_TRIALS * N_SEARCH * _particle_seconds(cost, min(cost.n_rows, SEARCH_ROWS))
+    n_rows = min(cost.n_rows, SEARCH_ROWS)
+    trial = N_SEARCH * cost.gradient(n_rows) + cost.per_step
+    return N_EVIDENCE_TRIALS * n_gradients(n_rows) * trial

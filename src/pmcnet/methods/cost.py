@@ -1,8 +1,9 @@
 """What a fit costs, estimated from sizes alone.
 
 The estimate depends on the data's shape and the kind of device and not on how busy the machine is:
-one gradient of one network takes N (units * A + parameters * 6 / F) seconds, with A and F measured
-on two CPU cores and on one H200 (docs/estimators.md).
+one gradient of one network takes N (units * A + parameters * 6 / F) + parameters * B seconds, with
+A, F and B measured on two CPU cores, by the compiled pass and by torch, and on one H200
+(docs/estimators.md).
 """
 
 from typing import NamedTuple, Self
@@ -22,14 +23,19 @@ _SEARCHING = 4.0  # times the cost of a run, where the prior's scale is searched
 
 
 class _Speed(NamedTuple):
-    """Seconds per unit and row, operations per second, seconds of a leapfrog step on no rows."""
+    """Seconds per unit and row, operations per second, seconds of a leapfrog step on no rows.
+
+    `per_parameter` is what a leapfrog step takes for each parameter beside the gradient.
+    """
 
     per_unit: float
     rate: float
     per_step: float
+    per_parameter: float
 
 
-_SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11, 5e-4), "cuda": _Speed(3e-11, 1e13, 5e-4)}
+_COMPILED = _Speed(0.7e-9, 2.2e11, 5e-4, 1e-8)
+_SPEEDS = {"cpu": _Speed(3.2e-9, 1.5e11, 5e-4, 1e-8), "cuda": _Speed(3e-11, 1e13, 5e-4, 0.0)}
 _OTHER = _SPEEDS["cpu"]
 
 
@@ -40,23 +46,30 @@ class Cost(NamedTuple):
         n_rows: training rows.
         per_row: seconds of the gradient of one network on one row.
         per_step: seconds of a leapfrog step on no rows.
+        per_network: seconds of a leapfrog step of one network beside its gradient.
+        per_product: seconds of one network's vector times a dense matrix.
         searching: whether the prior's scale is searched as well.
     """
 
     n_rows: int
     per_row: float
     per_step: float
+    per_network: float = 0.0
+    per_product: float = 0.0
     searching: bool = False
 
     @classmethod
     def of(cls, target: BayesianTarget, *, searching: bool = False) -> Self:
         """That of fits to a target."""
         network, speed = target.network, _SPEEDS.get(target.device.type, _OTHER)
+        if target.least_piece is not None:
+            speed = _COMPILED
         n_units = (
             sum(network.sizes[1:]) if isinstance(network, MLP) else network.numbers_per_input / 4
         )
         per_row = n_units * speed.per_unit + target.dim * 6 / speed.rate
-        return cls(len(target.x), per_row, speed.per_step, searching)
+        per_network, per_product = target.dim * speed.per_parameter, 2 * target.dim**2 / speed.rate
+        return cls(len(target.x), per_row, speed.per_step, per_network, per_product, searching)
 
     @property
     def times(self) -> float:
@@ -65,4 +78,4 @@ class Cost(NamedTuple):
 
     def gradient(self, n_rows: float) -> float:
         """Seconds of the gradient of one network on so many rows."""
-        return n_rows * self.per_row
+        return n_rows * self.per_row + self.per_network

@@ -3,7 +3,6 @@
 A process makes one exchange per move, a thread none within it.
 """
 
-import itertools
 from collections.abc import Callable
 
 import torch
@@ -14,7 +13,7 @@ from pmcnet.ais.hmc.inverse_mass import InverseMass
 from pmcnet.ais.hmc.kernel import Kernel, Transition
 from pmcnet.ais.hmc.preconditioners import grouped, in_groups, n_groups
 from pmcnet.ais.path import Path, Points
-from pmcnet.threads import in_parallel, n_threads
+from pmcnet.threads import even_slices, mapped, n_threads
 
 PIECES = 2
 """Of a population for each thread, so that one that is late leaves work to the others."""
@@ -35,6 +34,7 @@ class SharedKernel:
         self, path: Path, beta: float, mass: InverseMass, comm: Communicator, n_particles: int
     ) -> None:
         self._comm, self._n_groups = comm, n_groups(n_particles)
+        self._in_threads = path.least_piece is not None
         each = n_particles // self._n_groups
         self._blocks = [
             [
@@ -80,14 +80,8 @@ class SharedKernel:
 
     def _gathered(self, work: Callable[[slice, Kernel], list[Tensor]]) -> tuple[Tensor, ...]:
         """What `work` finds for the particles of every piece, the first axis over groups."""
-        found: dict[int, list[Tensor]] = {}
         pieces = [piece for block in self._blocks for piece in block]
-
-        def put(index: int) -> None:
-            found[index] = work(*pieces[index])
-
-        in_parallel(put, range(len(pieces)))
-        each = iter([found[index] for index in range(len(pieces))])
+        each = iter(mapped(lambda piece: work(*piece), pieces, parallel=self._in_threads))
         parts = [
             [torch.cat(tensors) for tensors in zip(*(next(each) for _ in block), strict=True)]
             for block in self._blocks
@@ -99,9 +93,7 @@ def _pieces(groups: slice, size: int, least: int | None) -> list[slice]:
     """Consecutive groups of a size for each thread and some more, none with fewer points."""
     n = groups.stop - groups.start
     most = 1 if least is None else n * size // least
-    n_pieces = max(1, min(n, PIECES * n_threads(), most))
-    ends = [groups.start + n * k // n_pieces for k in range(n_pieces + 1)]
-    return [slice(a, b) for a, b in itertools.pairwise(ends)]
+    return even_slices(groups, max(1, min(n, PIECES * n_threads(), most)))
 
 
 def shared_start(path: Path, theta: Tensor, comm: Communicator) -> Points:

@@ -21,6 +21,7 @@ from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import Target
 from pmcnet.ais.timing import Phases, Stopwatch
 from pmcnet.errors import DegenerateWeightsError, InputError
+from pmcnet.threads import even_slices, mapped, n_threads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,18 +124,23 @@ class PMC:
             len(sources),
         )
         watch, own = Stopwatch(proposals.loc.device), comm.blocks(n)
-        thetas = [
-            proposals.take(block).draw(sources[block], self.n_draws) for block in own
-        ]  # (m, K, D) each
-        log_q = [
-            self.weighting(proposals, t, evaluation.memory, b)
-            for t, b in zip(thetas, own, strict=True)
-        ]
+        in_threads = getattr(target, "least_piece", None) is not None
+        if in_threads and len(own) == 1:
+            own = even_slices(own[0], n_threads())
+
+        def draw(block: slice) -> WeightedSamples:
+            """Draws (m, K, D) of a block with the log-densities of their proposals."""
+            theta = proposals.take(block).draw(sources[block], self.n_draws)
+            log_q = self.weighting(proposals, theta, evaluation.memory, block)
+            return WeightedSamples(theta, log_q)
+
+        def weigh(draws: WeightedSamples) -> WeightedSamples:
+            log_density = evaluation.log_density(draws.theta)
+            return WeightedSamples(draws.theta, log_density - draws.log_weight)
+
+        proposed = mapped(draw, own, parallel=in_threads)
         on_proposals = watch.lap()
-        drawn = [
-            WeightedSamples(t, evaluation.log_density(t) - q)
-            for t, q in zip(thetas, log_q, strict=True)
-        ]
+        drawn = mapped(weigh, proposed, parallel=in_threads)
         on_target = watch.lap()
         weights = [
             [s.log_weight, rng.uniform(sources[b], 1, like=s.theta)]
@@ -145,10 +151,11 @@ class PMC:
             self.resampling(_some_weight(log_weight), uniforms[:, 0], step)
         )  # (M,)
         survivors = _survivors(proposals.loc, ancestors, drawn, own, comm)  # (M, D)
-        parts = [
-            self._adapted(proposals, survivors, s, b, evaluation, step)
-            for s, b in zip(drawn, own, strict=True)
-        ]
+        parts = mapped(
+            lambda pair: self._adapted(proposals, survivors, *pair, evaluation, step),
+            list(zip(drawn, own, strict=True)),
+            parallel=in_threads,
+        )
         loc, step_size, rejected, *scale = comm.gather(n, parts)  # (M, D), (M,), (M,), ...
         phases = Phases(on_proposals, on_target, watch.lap(), watch.memory())
         last = Estimate.of(log_weight)

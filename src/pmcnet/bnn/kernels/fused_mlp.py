@@ -18,7 +18,7 @@ from torch import Tensor
 
 from pmcnet.ais.target import ValueAndScore
 from pmcnet.bnn.likelihoods.base import Likelihood
-from pmcnet.threads import in_parallel, n_threads
+from pmcnet.threads import even_slices, in_parallel, n_threads
 
 MOST_ROWS = 512
 """Rows of a tile: more would not stay in the first caches, fewer spend their time on loop ends."""
@@ -185,7 +185,8 @@ def _evaluated(
     if by_rows:
         pieces = [(everyone, (b, b + 1), b % n_parts) for b in range(rows.n_blocks)]
     else:
-        pieces = [(each, everything, 0) for each in _split(n_networks, n_pieces)]
+        networks = even_slices(slice(0, n_networks), n_pieces)
+        pieces = [((each.start, each.stop), everything, 0) for each in networks]
 
     def evaluate(piece: tuple[tuple[int, int], tuple[int, int], int]) -> None:
         networks, blocks, part = piece
@@ -208,12 +209,6 @@ def _evaluated(
     if n_parts == 1:
         return value[0], result[0]
     return _in_order(value), _in_order(result).astype(flat.dtype)
-
-
-def _split(n: int, n_pieces: int) -> list[tuple[int, int]]:
-    """0 to n in so many pieces of nearly equal size, none empty."""
-    ends = [n * k // n_pieces for k in range(n_pieces + 1)]
-    return [(a, b) for a, b in itertools.pairwise(ends) if a < b]
 
 
 def _in_order(parts: Array) -> Array:
