@@ -12,7 +12,6 @@ from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.networks.base import Network
-from pmcnet.bnn.networks.mlp import MLP
 from pmcnet.bnn.overflow import refuse_overflow
 from pmcnet.errors import InputError
 from pmcnet.rng import check_seed, stream
@@ -198,9 +197,8 @@ class WeightedNetworks(SampleDiagnostics):
     @property
     def _numbers_per_row(self) -> int:
         """Intermediate numbers of one network on one row: a compiled pass leaves the outputs."""
-        if type(self.network) is MLP and fused_mlp.applies(
-            self.network.fused, self.theta[:0], self.theta[:0]
-        ):
+        layers = getattr(self.network, "fused", None)
+        if layers is not None and fused_mlp.applies(layers, self.theta[:0], self.theta[:0]):
             return 8 * self.likelihood.n_outputs  # and what predictions make of them
         return max(1, self.network.numbers_per_input)
 
