@@ -208,6 +208,13 @@ def test_without_numba_torch_evaluates_and_the_log_says_so_once(monkeypatch, cap
     assert len(caplog.messages) == 1
 
 
+@pytest.mark.parametrize(("n_networks", "n_rows"), [(2, 0), (0, 3), (0, 0)])
+def test_no_networks_or_no_rows_have_no_outputs(n_networks, n_rows):
+    network = MLP((3, 5, 2))
+    theta, x = torch.zeros(n_networks, network.layout.dim), torch.zeros(n_rows, 3)
+    assert network(theta, x).shape == (n_networks, n_rows, 2)
+
+
 def test_blocks_of_rows_are_summed_exactly():
     """A value of many rows in float32 is as good as its terms."""
     target, theta = problem((5, 7), Gaussian(0.1), "tanh", 60_000, 2, torch.float32)

@@ -77,8 +77,8 @@ def tiled(layers: Layers, x: Tensor, y: Tensor | None = None, weight: Tensor | N
     """Inputs (N, d), responses (N,) and weights (N,), where they matter, for such networks."""
     n_rows, n_features = x.shape
     most = max(_MULTIPLE, min(MOST_ROWS, TILE_BYTES // (x.element_size() * max(layers.sizes))))
-    n_tiles = -(-n_rows // most)
-    stride = -(-n_rows // (n_tiles * _MULTIPLE)) * _MULTIPLE
+    n_tiles = max(1, -(-n_rows // most))
+    stride = max(1, -(-n_rows // (n_tiles * _MULTIPLE))) * _MULTIPLE
     n_padded = -(-n_rows // _MULTIPLE) * _MULTIPLE
     values = x.detach().numpy()
     tiles, each = (
