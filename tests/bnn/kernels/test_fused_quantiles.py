@@ -54,3 +54,16 @@ def test_tails_and_small_tables_are_left_to_torch():
     assert not fused_quantiles.applies(output[..., 0], deviation, (1e-6,))
     assert not fused_quantiles.applies(output[:, :100, 0], deviation, LEVELS)
     assert not fused_quantiles.applies(output[..., 0].double(), deviation.double(), LEVELS)
+
+
+def test_subclasses_with_another_distribution_are_left_to_torch():
+    class Logistic(LearnedGaussian):
+        def cdf(self, z):
+            return (1.7 * z).sigmoid()
+
+        def pdf(self, z):
+            return 1.7 * self.cdf(z) * (1 - self.cdf(z))
+
+    likelihood, (output, extra, weight) = Logistic(), mixture(50, 20_000, 1.0)
+    found = likelihood.quantiles(output, extra, weight, LEVELS)
+    assert torch.equal(found, Regression.quantiles(likelihood, output, extra, weight, LEVELS))

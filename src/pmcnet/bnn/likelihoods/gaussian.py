@@ -61,7 +61,8 @@ class GaussianNoise(Regression):
     ) -> Tensor:
         """Those of the mixture of normal distributions, by a compiled search where that pays."""
         mean, deviation = output[..., 0], self._deviation(extra)
-        if fused_quantiles.applies(mean, deviation, levels):
+        normal = type(self).cdf is GaussianNoise.cdf  # a subclass may have other tails
+        if normal and fused_quantiles.applies(mean, deviation, levels):
             standard = self._standard_quantiles(levels)
             return fused_quantiles.normal_quantiles(mean, deviation, weight, levels, standard)
         return super().quantiles(output, extra, weight, levels)
