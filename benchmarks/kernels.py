@@ -2,8 +2,9 @@
 
 Times the compiled pass, torch's layers and a matrix product in turn, and takes each one's best
 time: a busy machine makes all of them slower, rarely at the same moment. A gradient counts as
-6 operations for each weight, row and network. Errors are against torch in double precision,
-relative to the largest number.
+6 operations for each weight, row and network, although the first layer needs only 4: rates compare
+the pass with torch, and may exceed that of the product. Errors are against torch in double
+precision, relative to the largest number.
 
     python benchmarks/kernels.py --json docs/results/kernels_cpu.json
 """
