@@ -58,9 +58,7 @@ def nuts(
     again = jnp.sqrt(PRIOR_VARIANCE[name]) * jax.random.normal(
         jax.random.PRNGKey(200 + seed), (N_PARALLEL, draws.shape[-1])
     )
-    mcmc.run(
-        jax.random.PRNGKey(300 + seed), init_params=again, extra_fields=("potential_energy",)
-    )
+    mcmc.run(jax.random.PRNGKey(300 + seed), init_params=again, extra_fields=("potential_energy",))
     jax.block_until_ready(mcmc.get_samples())
     warm = time.perf_counter() - start
     x = jnp.asarray(problem.test[0].numpy())
