@@ -35,14 +35,14 @@ def test_small_problem_gets_the_most_particles():
 
 
 def test_larger_problem_gets_fewer_and_then_another_method():
-    some = plan(target(10_000), "auto", {}, budget="3min", searching=True)
+    some = plan(target(30_000), "auto", {}, budget="3min", searching=True)
     assert some.name == "annealed"
     assert some.options.n_particles < MOST_PARTICLES
-    large = plan(target(80_000), "auto", {}, budget="3min", searching=True)
+    large = plan(target(600_000), "auto", {}, budget="3min", searching=True)
     assert large.name == "hmc"
     assert 40 <= large.options.n_warmup + large.options.n_draws <= 400
     assert "more than the budget of 3 min" in large.reason
-    huge = plan(target(1_000_000), "auto", {}, budget="3min", searching=True)
+    huge = plan(target(10_000_000), "auto", {}, budget="3min", searching=True)
     assert huge.name == "pmcnet-light"
     assert "more than the budget of 3 min" in huge.reason
 
@@ -60,12 +60,12 @@ def test_named_method_is_taken_whatever_it_costs():
 )
 def test_sizes_of_a_named_method_follow_from_the_budget(method, size, most):
     sizes = [
-        getattr(plan(target(20_000), method, {}, budget=budget, searching=False).options, size)
+        getattr(plan(target(200_000), method, {}, budget=budget, searching=False).options, size)
         for budget in ("1s", "1min", "10min", "100h")
     ]
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] == most
-    given = plan(target(20_000), method, {size: 7}, budget="1s", searching=False)
+    given = plan(target(200_000), method, {size: 7}, budget="1s", searching=False)
     assert getattr(given.options, size) == 7
 
 
@@ -78,7 +78,7 @@ def test_trajectories_on_few_rows_are_not_free():
 def test_thinned_chains_take_the_same_time():
     """Trajectories between draws cost as much as those that end in one."""
     sizes = [
-        plan(target(60_000), "hmc", {"thin": thin}, budget="4min", searching=False).options
+        plan(target(240_000), "hmc", {"thin": thin}, budget="4min", searching=False).options
         for thin in (1, 3)
     ]
     once, thinned = (chosen.n_warmup + chosen.thin * chosen.n_draws for chosen in sizes)
@@ -88,7 +88,7 @@ def test_thinned_chains_take_the_same_time():
 def test_short_trajectories_are_more():
     few, many = (
         plan(
-            target(60_000), "hmc", {"max_leapfrog": n}, budget="1min", searching=False
+            target(240_000), "hmc", {"max_leapfrog": n}, budget="1min", searching=False
         ).options.n_draws
         for n in (60, 10)
     )
@@ -161,3 +161,12 @@ def test_auto_takes_what_it_can_just_afford():
                 searching=False,
             )
             assert chosen.options.n_particles == n_particles
+
+
+def test_trial_of_the_prior_tells_how_long_the_run_takes():
+    """Twice the gradients, or twice the particles, take twice the time."""
+    cost = Cost.of(target(500))
+    chosen = plan(target(500), "annealed", {"n_particles": 40}, budget="1min", searching=True)
+    seconds = chosen.method.seconds_after(300, cost)
+    assert seconds == pytest.approx(40 * 300 * (cost.gradient(500) + cost.per_product))
+    assert chosen.method.seconds_after(600, cost) == pytest.approx(2 * seconds)

@@ -14,9 +14,9 @@ from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.observer import FitObserver
-from pmcnet.estimators.plan import Plan
+from pmcnet.estimators.plan import Plan, span
 from pmcnet.methods.base import Method, PriorSearch, Rows
-from pmcnet.methods.cost import N_EVIDENCE_TRIALS, N_VALIDATION_TRIALS, SEARCH_ROWS
+from pmcnet.methods.cost import N_EVIDENCE_TRIALS, N_VALIDATION_TRIALS, SEARCH_ROWS, Cost
 
 PriorStd = float | Literal["auto", "evidence", "validation"]
 
@@ -83,11 +83,12 @@ def fit_posterior(
         target, seed=seed, state=state, observers=observers, comm=comm, validation=validation
     )
     trials: list[dict[str, float]] = []
-    start = time.monotonic()
+    start, announced = time.monotonic(), ""
     if search is not None:
         found = _PriorSearch(method.trial(), seed, observers, comm)
         if search == "evidence":
-            sigma, trials = found.by_evidence(target)
+            sigma, trials, n_gradients = found.by_evidence(target)
+            announced = f", about {span(method.seconds_after(n_gradients, Cost.of(target)))}"
         else:
             assert held_out is not None
             sigma, trials = found.by_validation(held_out, validation)
@@ -95,7 +96,7 @@ def fit_posterior(
     seconds = time.monotonic() - start if search is not None else 0.0
     for observer in observers:
         observer.planned(plan, target.prior.sigma)
-        observer.stage(f"{plan.name}: {method.work}")
+        observer.stage(f"{plan.name}: {method.work}{announced}")
     fitted = method.fit(
         target, seed=seed, state=state, observers=observers, comm=comm, validation=validation
     )
@@ -157,8 +158,11 @@ class _PriorSearch:
     observers: Sequence[FitObserver]
     comm: Communicator
 
-    def by_evidence(self, target: BayesianTarget) -> tuple[float, list[dict[str, float]]]:
-        """The scale at which log Z is largest, by runs on some of the rows, and all trials."""
+    def by_evidence(self, target: BayesianTarget) -> tuple[float, list[dict[str, float]], int]:
+        """The scale at which log Z is largest, all trials, and gradients that the chosen one took.
+
+        Trials are runs on some of the rows.
+        """
         self._say("searching the prior's scale by the evidence")
         found = tune.evidence_prior(
             target if len(target.x) <= SEARCH_ROWS else target.at(slice(0, SEARCH_ROWS)),
@@ -169,7 +173,8 @@ class _PriorSearch:
             progress=self._say_evidence,
             comm=self.comm,
         )
-        return found.sigma, [trial._asdict() for trial in found.trials]
+        trials = [trial._asdict() for trial in found.trials]
+        return found.sigma, trials, found.result.n_gradients
 
     def by_validation(
         self, held_out: HeldOut, validation: Rows | None

@@ -87,9 +87,9 @@ def plan(
     problem = f"{target.dim} parameters on {cost.n_rows} rows"
     run = f"an annealed run of {problem} with {_sizes(annealed)}"
     if seconds <= limit:
-        why = f"{run} should take about {_span(seconds)}, within the budget of {_span(limit)}"
+        why = f"{run} should take about {span(seconds)}, within the budget of {span(limit)}"
         return Plan("annealed", annealed, f"Method: annealed; {why}.")
-    spent = f"take about {_span(seconds)}, more than the budget of {_span(limit)}"
+    spent = f"take about {span(seconds)}, more than the budget of {span(limit)}"
     if given:
         why = f"{run} should {spent}; its settings were given"
         return Plan("annealed", annealed, f"Method: annealed; {why}.")
@@ -116,7 +116,7 @@ def _excess(chosen: Settings, cost: Cost, limit: float) -> str:
     seconds = chosen.seconds(cost)
     if seconds is None or seconds <= _TOLERANCE * limit:
         return ""
-    spent = f"about {_span(seconds)}, more than the budget of {_span(limit)}"
+    spent = f"about {span(seconds)}, more than the budget of {span(limit)}"
     return f"; with {_sizes(chosen)} it should take {spent}"
 
 
@@ -138,7 +138,8 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A time for people to read."""
     if seconds < 100:
         return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1g} s"
     return f"{seconds / 60:.0f} min"

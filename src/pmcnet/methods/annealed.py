@@ -49,6 +49,10 @@ class AnnealedMethod(Method):
         result = self.sampler.run(target, seed=seed, observers=observers, state=state, comm=comm)
         return Fit(AnnealedPosterior.of(target, result), result.history)
 
+    def seconds_after(self, n_gradients: int, cost: Cost) -> float:
+        """Of a run with as many gradients of each network as the trial took."""
+        return self.sampler.n_particles * _particle_seconds(cost, n_gradients)
+
     def trial(self) -> Self:
         """Few particles."""
         n_particles = min(N_SEARCH, self.sampler.n_particles)
@@ -83,12 +87,14 @@ class AnnealedOptions(Settings):
 
     def within(self, cost: Cost, seconds: float) -> dict[str, int]:
         """As many particles as fit."""
-        affordable = int((seconds - _search_seconds(cost)) / _particle_seconds(cost, cost.n_rows))
+        each = _particle_seconds(cost, n_gradients(cost.n_rows))
+        affordable = int((seconds - _search_seconds(cost)) / each)
         return {"n_particles": min(max(affordable // 8 * 8, LEAST_PARTICLES), MOST_PARTICLES)}
 
     def seconds(self, cost: Cost) -> float:
         """Of the run and of the search by the evidence."""
-        return _search_seconds(cost) + self.n_particles * _particle_seconds(cost, cost.n_rows)
+        each = _particle_seconds(cost, n_gradients(cost.n_rows))
+        return _search_seconds(cost) + self.n_particles * each
 
     def longer(self) -> dict[str, int]:
         """Twice as many particles."""
@@ -103,8 +109,8 @@ def n_gradients(n_rows: int) -> int:
     return min(max(500, 4 * n_rows), 2500)
 
 
-def _particle_seconds(cost: Cost, n_rows: int) -> float:
-    return (cost.gradient(n_rows) + cost.per_product) * n_gradients(n_rows)
+def _particle_seconds(cost: Cost, n_gradients: int) -> float:
+    return (cost.gradient(cost.n_rows) + cost.per_product) * n_gradients
 
 
 def _search_seconds(cost: Cost) -> float:

@@ -1,5 +1,6 @@
 """The contract of every method: what a fit is given, what it leaves, what callers may ask."""
 
+import math
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.methods.cost import Cost
 
 Record = TypeVar("Record", covariant=True)
 Rows = tuple[Tensor, Tensor]
@@ -98,6 +100,10 @@ class Method(Protocol):
     def trial(self) -> Self:
         """The shorter version that is fitted while the prior's scale is searched."""
         return self
+
+    def seconds_after(self, n_gradients: int, cost: Cost) -> float:
+        """Of a fit whose trial, in a search by the evidence, took so many gradients."""
+        return math.nan
 
     def can_continue(self, state: Any) -> bool:
         """Whether a fit can go on from this state."""
