@@ -129,9 +129,9 @@ def test_a_run_goes_on_bit_for_bit():
     target, _, _ = linear()
     method = HMCMethod(n_chains=4, sampler=ais.HMCPopulation(n_warmup=6, n_draws=6), start=START)
     states = []
-    whole = method.fit(target, seed=1, observers=[of_chains(states.append)]).posterior
+    whole = method.fit(target, seed=0, observers=[of_chains(states.append)]).posterior
     for state in (states[2], states[8]):
-        again = method.fit(target, seed=1, state=state).posterior
+        again = method.fit(target, seed=0, state=state).posterior
         assert torch.equal(again.theta, whole.theta)
 
 
@@ -310,9 +310,9 @@ def test_precision_is_that_of_the_start_when_a_run_goes_on():
         sampler=ais.HMCPopulation(n_warmup=2, n_draws=3, max_leapfrog=3),
         start=Restarts(Adam(objective="map", n_epochs=1, batch_size=20)),
     )
-    whole = method.fit(target, seed=3, observers=[of_chains(states.append)]).posterior
+    whole = method.fit(target, seed=0, observers=[of_chains(states.append)]).posterior
     for state in states[:-1]:
-        again = method.fit(target, seed=3, state=state).posterior
+        again = method.fit(target, seed=0, state=state).posterior
         assert torch.equal(again.theta, whole.theta)
         assert again.energy_error == whole.energy_error
     kinds = {decisive(target, state.points.theta).precision.deciding for state in states}

@@ -7,6 +7,7 @@ result = ais.AnnealedPMC(n_particles=1000).run(ais.Bridge(target, proposals), se
 """
 
 from pmcnet.ais import analytic
+from pmcnet.ais.agreement import Agreement, Predictions
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
 from pmcnet.ais.annealed.bridge import Bridge
 from pmcnet.ais.annealed.forecast import Forecast, forecast
@@ -21,6 +22,9 @@ from pmcnet.ais.hmc.kernel import HMC, MALA, Move
 from pmcnet.ais.hmc.preconditioners import Geometric, Preconditioner, Score, Spread
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.hmc.state import ChainInfo, ChainState
+from pmcnet.ais.islands.algorithm import Islands
+from pmcnet.ais.islands.result import IslandsResult
+from pmcnet.ais.islands.state import IslandsInfo, IslandsState
 from pmcnet.ais.path import Path, PathPrecision, Tempered
 from pmcnet.ais.pmc.algorithm import PMC
 from pmcnet.ais.pmc.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
@@ -54,6 +58,7 @@ __all__ = [
     "SERIAL",
     "VARIANTS",
     "AdaptiveTempering",
+    "Agreement",
     "Alternating",
     "AnnealedInfo",
     "AnnealedPMC",
@@ -80,6 +85,10 @@ __all__ = [
     "IncrementalLangevin",
     "Info",
     "InverseHessian",
+    "Islands",
+    "IslandsInfo",
+    "IslandsResult",
+    "IslandsState",
     "Langevin",
     "LinearDecay",
     "Local",
@@ -93,6 +102,7 @@ __all__ = [
     "Path",
     "PathPrecision",
     "Preconditioner",
+    "Predictions",
     "Proposals",
     "Resampling",
     "Residual",

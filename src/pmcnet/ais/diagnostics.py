@@ -21,13 +21,14 @@ def ess(log_weight: Tensor) -> Tensor:
     return torch.where(total > 0, total.square() / weight.square().sum(-1), 0.0)
 
 
-def conditional_ess(log_weight: Tensor, increment: Tensor) -> float:
+def conditional_ess(log_weight: Tensor, increment: Tensor) -> Tensor:
     """Effective draws after weights W (sum 1) are multiplied by v (Zhou et al., 2016).
 
-    n (sum W v)^2 / sum W v^2.
+    n (sum W v)^2 / sum W v^2 along the last axis.
     """
     twice = (log_weight + 2 * increment).logsumexp(-1)
-    return len(log_weight) * float((2 * (log_weight + increment).logsumexp(-1) - twice).exp())
+    squared = 2 * (log_weight + increment).logsumexp(-1)
+    return log_weight.shape[-1] * (squared - twice).exp()
 
 
 def max_weight(log_weight: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 import torch
 from torch import Tensor
 
+from pmcnet.ais.agreement import Predictions, Quantity
 from pmcnet.ais.cuda_graph import CudaGraph
 from pmcnet.ais.evaluation import shaped
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
@@ -23,9 +24,10 @@ class Tempered(Protocol):
 
     A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore,
     otherwise made by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose
-    mixing matters, otherwise the coordinates; `memory` and `bytes_per_point` as any `Target`;
-    `device`, where its random streams should live, otherwise the host; and `least_piece`, see
-    `Path.least_piece`.
+    mixing matters, otherwise the coordinates; `predictions` (n, D) -> Predictions and
+    `predicted_quantity`, what islands are compared by, otherwise the monitored; `memory` and
+    `bytes_per_point` as any `Target`; `device`, where its random streams should live, otherwise the
+    host; and `least_piece`, see `Path.least_piece`.
     """
 
     @property
@@ -213,6 +215,21 @@ class Path:
         """The quantities whose mixing is watched (P, S): the target's own, or the coordinates."""
         own: LogDensity | None = getattr(self.target, "monitor", None)
         return theta if own is None else own(theta)
+
+    def predictions(self, theta: Tensor) -> Predictions:
+        """What points (n, D) predict: the target's own, or the monitored quantities themselves."""
+        own: Callable[[Tensor], Predictions] | None = getattr(self.target, "predictions", None)
+        if own is None:
+            value = self.monitor(theta).double()
+            return Predictions(value[..., None], torch.zeros_like(value))
+        parts = [own(chunk) for chunk in torch.split(theta, self._rows(theta))]
+        return Predictions(*(torch.cat(each) for each in zip(*parts, strict=True)))
+
+    @property
+    def quantity(self) -> Quantity:
+        """What `predictions` are."""
+        found: Quantity = getattr(self.target, "predicted_quantity", "coordinates")
+        return found
 
     def _ends(self, theta: Tensor) -> tuple[Tensor, ...]:
         prior = self._chunked("prior_and_score", self.target.log_prior, theta)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import torch
+from torch import Tensor
 
 # Small enough to stay in cache between the operations on it, large enough for a matrix product to
 # run at full speed.
@@ -43,3 +44,8 @@ def even_size(n: int, most: int) -> int:
     if n <= most:
         return n
     return next((size for size in range(most, most // 2, -1) if n % size == 0), most)
+
+
+def in_groups(value: Tensor, n: int) -> Tensor:
+    """Equal groups of consecutive items: (P, ...) -> (n, P / n, ...)."""
+    return value.reshape(n, len(value) // n, *value.shape[1:])

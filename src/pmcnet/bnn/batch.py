@@ -5,6 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pmcnet.errors import InputError
+
 
 class Batch(NamedTuple):
     """Some rows of the data on the device, how often each counts, and their positions if chosen."""
@@ -29,3 +31,22 @@ class Batch(NamedTuple):
     def total(self, log_prob: Tensor) -> Tensor:
         """The sum over rows (P, N) -> (P,), in float64."""
         return self.counted(log_prob).sum(-1, dtype=torch.float64)
+
+
+def check_rows(x: Tensor, y: Tensor, weight: Tensor | None) -> None:
+    """Refuse rows that do not belong together, or that hold no finite numbers."""
+    if len(x) != len(y) or len(x) == 0:
+        raise InputError(
+            f"x and y must have the same number of rows, at least one; got {len(x)}, {len(y)}."
+        )
+    if not x.is_floating_point() or not x.isfinite().all() or not y.isfinite().all():
+        raise InputError(
+            "x must be floating-point and x and y finite. Fill or drop missing values first."
+        )
+    if weight is not None and (
+        weight.shape != y.shape or not bool((weight >= 0).all() & weight.isfinite().all())
+    ):
+        raise InputError(
+            f"weight must hold one finite number, not negative, for each of the {len(y)} "
+            f"rows; got shape {tuple(weight.shape)}."
+        )

@@ -7,10 +7,12 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from pmcnet.ais.agreement import Predictions, Quantity
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.ais.tiling import even_size
 from pmcnet.bnn.augmentation import Augmentation
-from pmcnet.bnn.batch import Batch
+from pmcnet.bnn.batch import Batch, check_rows
+from pmcnet.bnn.island_predictions import predicted
 from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.networks.base import Network
@@ -24,6 +26,7 @@ from pmcnet.rng import Stream, standard_normal
 _MIN_NETWORKS = 32
 # Rows whose predictions samplers watch.
 _N_MONITORED = 16
+_N_PREDICTED = 128  # training rows by whose predictions islands are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,27 +64,7 @@ class BayesianTarget:
     augmentation: Augmentation | None = None
 
     def __post_init__(self) -> None:
-        if len(self.x) != len(self.y) or len(self.x) == 0:
-            raise InputError(
-                f"x and y must have the same number of rows, at least one; got {len(self.x)}, "
-                f"{len(self.y)}."
-            )
-        if (
-            not self.x.is_floating_point()
-            or not self.x.isfinite().all()
-            or not self.y.isfinite().all()
-        ):
-            raise InputError(
-                "x must be floating-point and x and y finite. Fill or drop missing values first."
-            )
-        if self.weight is not None and (
-            self.weight.shape != self.y.shape
-            or not bool((self.weight >= 0).all() & self.weight.isfinite().all())
-        ):
-            raise InputError(
-                f"weight must hold one finite number, not negative, for each of the {len(self.y)} "
-                f"rows; got shape {tuple(self.weight.shape)}."
-            )
+        check_rows(self.x, self.y, self.weight)
         if isinstance(self.network, MLP) and self.network.sizes[-1] != self.likelihood.n_outputs:
             raise InputError(
                 f"{self.likelihood} needs a network with {self.likelihood.n_outputs} outputs; "
@@ -197,15 +180,28 @@ class BayesianTarget:
             output = self.network(weights, self.x[self._few].to(self.device))
             return self.likelihood.mean(output, extra).flatten(1)
 
+    def predictions(self, theta: Tensor) -> Predictions:
+        """What networks predict for training rows, with the noise: islands are compared by it."""
+        x = self.x[self._spread(_N_PREDICTED)].to(self.device)
+        return predicted(self.network, self.likelihood, theta, x)
+
+    @property
+    def predicted_quantity(self) -> Quantity:
+        """Class probabilities, or numbers."""
+        return "probabilities" if self.likelihood.n_classes else "values"
+
     def monitored(self) -> "BayesianTarget":
         """The same target with the few rows that `monitor` predicts."""
         return self.at(self._few)
 
     @property
     def _few(self) -> Tensor:
-        return torch.linspace(
-            0, len(self.x) - 1, min(len(self.x), _N_MONITORED), device=self.x.device
-        ).long()
+        return self._spread(_N_MONITORED)
+
+    def _spread(self, n: int) -> Tensor:
+        """Positions of `n` rows, or of all where there are fewer, spread over all."""
+        n_rows = len(self.x)
+        return torch.linspace(0, n_rows - 1, min(n_rows, n), device=self.x.device).long()
 
     @property
     def device(self) -> torch.device:

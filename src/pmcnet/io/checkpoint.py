@@ -115,7 +115,7 @@ def _unreadable(path: str | Path, error: BaseException) -> InputError:
 def _packed(value: Any, name: str, tensors: dict[str, Tensor]) -> Any:
     """Numbers as they are, tensors by name, NamedTuples and mappings by their parts."""
     if isinstance(value, Tensor):
-        tensors[name] = value.detach().cpu().contiguous()
+        tensors[name] = value.detach().cpu().clone(memory_format=torch.contiguous_format)
         return {"tensor": name}
     if isinstance(value, bool | int | str) or value is None:
         return value
@@ -138,6 +138,8 @@ def _unpacked_whole(form: Any, tensors: Mapping[str, Tensor], types: Mapping[str
 
 
 def _unpacked(form: Any, tensors: dict[str, Tensor], types: Mapping[str, Any]) -> Any:
+    if isinstance(form, list):
+        raise ValueError("a state holds no lists")
     if not isinstance(form, dict):
         return form
     if form.keys() == {"tensor"}:

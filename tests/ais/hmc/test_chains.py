@@ -171,22 +171,25 @@ def test_few_chains_that_do_not_drift_are_seldom_said_to():
     assert max_chain_drift(16) == pytest.approx(4.07, abs=0.01)
 
 
-def test_chains_that_predict_differently_are_doubtful():
+def test_chains_that_predict_differently_are_doubtful_or_worse():
     level = drifting(0.0)
     apart = replace(level, monitors=level.monitors + torch.arange(8.0)[:, None])
-    assert apart.rhat > 1.05
-    assert apart.verdict.status == "doubtful"
+    assert apart.rhat > 2
+    assert apart.verdict.status == "degenerate"
+    near = replace(level, monitors=level.monitors + 0.2 * torch.arange(8.0)[:, None])
+    assert 1.05 < near.rhat < 2
+    assert near.verdict.status == "doubtful"
     assert apart.disagreement[1] > 10 * level.disagreement[1]
 
 
-def test_chains_that_stand_still_apart_are_doubtful():
+def test_chains_that_stand_still_apart_are_degenerate():
     """R-hat of what never changes within chains is infinite, not unknown."""
     mixed = torch.randn(8, 20, 2, generator=torch.Generator().manual_seed(2)).double()
     stuck = (torch.arange(20) < 10).double().expand(8, 20)[..., None]
     apart = ChainResult(mixed, mixed[..., 0], torch.cat([stuck, mixed], dim=-1), (), True)
     assert replace(apart, monitors=mixed).rhat < 1.05
     assert apart.rhat == math.inf
-    assert apart.verdict.status == "doubtful"
+    assert apart.verdict.status == "degenerate"
 
 
 def test_a_log_density_that_is_not_a_number_is_no_rest():

@@ -85,14 +85,14 @@ def test_divergent_moves_are_counted_and_refused(exact):
     assert torch.equal(moved.points.theta, points.theta)
 
 
-def test_the_way_of_a_rejected_move_counts_as_nothing(exact):
+def test_the_jump_of_a_rejected_move_counts_as_nothing(exact):
     path, points = exact
     kernel = Kernel(path, 1.0, ais.Score()(points, equal(P), 1.0))
-    unit = points.theta.std(0)
-    _, ways = kernel.move(points, torch.full((P, 1), 50.0).double(), 3, *randomness(0), unit=unit)
-    assert ways.shape == (8, 3)
-    assert ways.isfinite().all()
-    assert (ways[:, -1] < 1e-6).all()
+    step = torch.full((P, 1), 50.0).double()
+    _, jumps = kernel.move(points, step, 3, *randomness(0), watched=True)
+    assert jumps.shape == (8, 3, path.dim)
+    assert jumps.isfinite().all()
+    assert (jumps[:, -1] < 1e-6).all()
 
 
 def test_dense_score_recovers_a_covariance(exact):
@@ -140,7 +140,32 @@ def test_step_size_is_solved_for_the_wanted_acceptance():
 
 def test_best_length_of_a_gaussian_is_two_thirds_of_a_half_turn():
     time = 0.1 * torch.arange(1, 60)
-    assert adaptation.best_length(2 * (1 - time.cos())) == 23
+    jumps = 2 * (1 - time.cos())[:, None].double()
+    assert adaptation.best_length(jumps, torch.ones(1).double()) == 23
+
+
+def test_best_length_follows_the_slow_coordinates():
+    time, frequency = 0.1 * torch.arange(1, 400)[:, None].double(), torch.ones(20).double()
+    frequency[:2] = 0.1  # two of twenty are ten times slower
+    jumps = 2 * (1 - (frequency * time).cos()) / frequency.square()
+    assert adaptation.best_length(jumps, 1 / frequency.square()) > 80
+    assert adaptation.best_length(jumps[:, 2:], torch.ones(18).double()) == 23
+
+
+def test_best_length_ignores_coordinates_that_do_not_vary():
+    time = 0.1 * torch.arange(1, 60)
+    jumps = torch.stack([2 * (1 - time.cos()), torch.zeros(59)], dim=1).double()
+    assert adaptation.best_length(jumps, torch.tensor([1.0, 0.0]).double()) == 23
+
+
+def test_a_few_wild_starts_do_not_collapse_the_step_size():
+    step = torch.full((100,), 0.4, dtype=torch.float64)
+    acceptance = 2 * torch.special.ndtr(-0.5 * 7.0 * step.square())
+    calm = adaptation.solve_step(acceptance, step, 0.75)
+    acceptance[:10] = 0.0
+    assert adaptation.solve_step(acceptance, step, 0.75) == pytest.approx(calm)
+    acceptance[:50] = 0.0
+    assert adaptation.solve_step(acceptance, step, 0.75) < 0.8 * calm
 
 
 def test_correlation_is_one_before_and_nothing_after():

@@ -1,11 +1,12 @@
 """Annealed population Monte Carlo: particles from the prior to the posterior, and the evidence.
 
-P particles start as draws of the prior. At each step the inverse temperature beta of
-prior * likelihood^beta rises as far as the particles can follow: the conditional ESS of the
-incremental weights likelihood^(beta' - beta) falls to a given share of P. The particles are
-weighted, resampled when their weights have become uneven, and moved by Hamiltonian trajectories
-until they have forgotten where they were. The product of the mean incremental weights estimates Z
-(Neal, 2001; Del Moral, Doucet and Jasra, 2006; adaptive ladder: Zhou, Johansen and Aston, 2016).
+P particles start as draws of the prior, on one island or on each of several. At each step the
+inverse temperature beta of prior * likelihood^beta rises as far as the particles can follow: the
+conditional ESS of the incremental weights likelihood^(beta' - beta) falls to a given share of P.
+The particles are weighted, resampled when their weights have become uneven, and moved by
+Hamiltonian trajectories until they have forgotten where they were. The product of the mean
+incremental weights estimates Z (Neal, 2001; Del Moral, Doucet and Jasra, 2006; adaptive ladder:
+Zhou, Johansen and Aston, 2016).
 """
 
 import math
@@ -17,20 +18,20 @@ import torch
 from torch import Tensor
 
 from pmcnet import rng
-from pmcnet.ais import diagnostics
 from pmcnet.ais.annealed.rejuvenation import TARGET_ACCEPTANCE, Moves, Rejuvenation
 from pmcnet.ais.annealed.result import AnnealedResult
+from pmcnet.ais.annealed.reweighting import Reweighted, reweighted
 from pmcnet.ais.annealed.selection import Selection, Systematic
 from pmcnet.ais.annealed.state import AnnealedInfo, AnnealedState
 from pmcnet.ais.annealed.tempering import AdaptiveTempering, Tempering
-from pmcnet.ais.comm import SERIAL, Communicator, agreed
-from pmcnet.ais.hmc.adaptation import Tuning
+from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.hmc.adaptation import MAX_LENGTH, Tuning
 from pmcnet.ais.hmc.kernel import HMC, Move, gaussian_step
 from pmcnet.ais.hmc.preconditioners import Preconditioner, Score
 from pmcnet.ais.hmc.shared_kernel import SharedKernel, shared_start
-from pmcnet.ais.path import Path, Tempered
+from pmcnet.ais.path import Path, Points, Tempered
 from pmcnet.ais.sampler import Observer, run
-from pmcnet.errors import DegenerateWeightsError, InputError, TargetError
+from pmcnet.errors import InputError
 
 N_BLOCKS = 8
 """Groups of particles with a random stream each; part of the definition of a run, like the seed."""
@@ -43,8 +44,10 @@ class AnnealedPMC:
     """Annealed population Monte Carlo.
 
     Args:
-        n_particles: P, an even number, best a multiple of 8: each group's moves are scaled by what
-            the others show.
+        n_particles: P of each island, an even number, best a multiple of 8: the moves of each
+            eighth of all particles are scaled by what the others show.
+        n_islands: G, populations that share the ladder and the tuning of their moves and are
+            weighted and resampled apart.
         ess_fraction: share of P that the conditional ESS of one tempering step may fall to.
         move: how particles move: `HMC()` or `MALA()`; its `target_acceptance` tunes the step size.
         n_moves: moves per tempering step after the pilot that tunes them, twice as many at the
@@ -53,6 +56,7 @@ class AnnealedPMC:
             must fall to.
         max_moves: with n_moves=None, the most moves at one inverse temperature, twice as many at
             the target itself.
+        max_leapfrog: the longest trajectory where the move tunes its length.
         preconditioner: how moves are scaled.
         selection: how particles are resampled.
         resample_below: resample when the ESS is below this share of P.
@@ -60,11 +64,13 @@ class AnnealedPMC:
     """
 
     n_particles: int = 1000
+    n_islands: int = 1
     ess_fraction: float = 0.7
     move: Move = HMC(target_acceptance=TARGET_ACCEPTANCE)
     n_moves: int | None = None
     max_correlation: float = 0.25
     max_moves: int = 4
+    max_leapfrog: int = MAX_LENGTH
     preconditioner: Preconditioner = Score()
     selection: Selection = Systematic()
     resample_below: float = 0.8
@@ -76,7 +82,12 @@ class AnnealedPMC:
         n = self.n_particles
         if type(n) is not int or n < 4 or n % 2:
             raise InputError(f"n_particles must be an even whole number, at least 4; got {n!r}.")
-        for name, least in (("n_moves", 0), ("max_moves", 1)):
+        for name, least in (
+            ("n_islands", 1),
+            ("n_moves", 0),
+            ("max_moves", 1),
+            ("max_leapfrog", 1),
+        ):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < least):
                 raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
@@ -86,23 +97,38 @@ class AnnealedPMC:
         AdaptiveTempering(self.ess_fraction)
 
     def init(
-        self, target: Tempered | Path, *, seed: int, comm: Communicator = SERIAL
+        self,
+        target: Tempered | Path,
+        *,
+        seed: int,
+        first_island: int = 0,
+        comm: Communicator = SERIAL,
     ) -> AnnealedState:
-        """P draws of the prior, equally weighted."""
-        path, seed = self.prepared(target), rng.check_seed(seed)
+        """Draws of the prior, equally weighted.
+
+        Args:
+            target: what to sample.
+            seed: decides everything random.
+            first_island: the number of the first island: those of other numbers are independent.
+            comm: shares the groups between processes.
+        """
+        path, n = self.prepared(target), self.n_islands * self.n_particles
         device = getattr(path.target, "device", rng.HOST)
-        theta = path.draw(rng.streams(seed, 0, N_BLOCKS, device), self.n_particles)  # (P, D)
+        sources = self._sources(rng.check_seed(seed), 0, first_island, device)
+        theta = path.draw(sources, n)  # (G P, D)
+        none = theta.new_zeros(self.n_islands, dtype=torch.float64)
         return AnnealedState(
             points=shared_start(path, theta, comm),
-            log_weight=theta.new_full((len(theta),), -math.log(len(theta)), dtype=torch.float64),
-            origin=torch.arange(len(theta), device=theta.device),
+            log_weight=theta.new_full((n,), -math.log(n), dtype=torch.float64),
+            origin=torch.arange(n, device=theta.device),
             beta=0.0,
-            log_evidence=0.0,
-            ideal_variance=0.0,
+            island_log_evidence=none,
+            ideal_variance=none,
             least_ess=math.inf,
             tuning=Tuning(gaussian_step(path.dim), self.move.first_length()),
             step=0,
-            seed=seed,
+            seed=int(seed),
+            first_island=first_island,
         )
 
     def prepared(self, target: Tempered | Path) -> Path:
@@ -114,24 +140,24 @@ class AnnealedPMC:
     ) -> tuple[AnnealedState, AnnealedInfo]:
         """Raise beta, weight, resample where weights are uneven, move."""
         self._check_size(state)
-        sources = rng.streams(state.seed, state.step + 1, N_BLOCKS, state.points.theta.device)
-        before = state.beta
-        state, conditional_ess = self._tempered(state, comm)
-        ess, n_ancestors = agreed(comm, float(diagnostics.ess(state.log_weight))), state.n_ancestors
-        resampled = ess < self.resample_below * self.n_particles
-        parent = torch.arange(self.n_particles, device=state.origin.device)
-        if resampled:
-            parent = comm.agreed(self.selection(state.log_weight, sources[0]))  # (P,)
-            state = _resampled(state, parent)
-        mass = self.preconditioner(state.points, state.weight, state.beta)
-        kernel = SharedKernel(Path.of(target), state.beta, mass, comm, self.n_particles)
-        rejuvenation = self._rejuvenation(final=state.beta == 1)
-        points, moves = rejuvenation(
-            kernel, state.points, state.weight, parent, state.tuning, sources, comm
+        before, first = state.beta, state.first_island
+        sources = self._sources(state.seed, state.step + 1, first, state.points.theta.device)
+        ladder = self.tempering or AdaptiveTempering(self.ess_fraction)
+        found = reweighted(state, ladder, self.selection, self.resample_below, sources, comm)
+        state = found.state
+        kernel = self.kernel(state.points, state.weight, state.beta, Path.of(target), comm)
+        points, moves = self._rejuvenation(final=state.beta == 1)(
+            kernel, state.points, state.weight, found.parent, state.tuning, sources, comm
         )
         state = state._replace(points=points, tuning=moves.tuning)
-        rise = state.beta - before
-        return state, _info(state, moves, ess, conditional_ess, n_ancestors, resampled, rise)
+        return state, _info(found, state, moves, rise=state.beta - before)
+
+    def kernel(
+        self, points: Points, weight: Tensor, beta: float, path: Path, comm: Communicator
+    ) -> SharedKernel:
+        """Trajectories scaled by what weighted points show."""
+        mass = self.preconditioner(points, weight, beta)
+        return SharedKernel(path, beta, mass, comm, len(weight))
 
     def done(self, state: AnnealedState) -> bool:
         """Whether the posterior is reached."""
@@ -180,79 +206,37 @@ class AnnealedPMC:
         return run(self, path, state, n_steps=n_steps, observers=observers, comm=comm)
 
     def _check_size(self, state: AnnealedState) -> None:
-        if len(state.log_weight) != self.n_particles:
+        n, size = state.n_islands, len(state.log_weight) // state.n_islands
+        if (n, size) != (self.n_islands, self.n_particles):
             raise InputError(
-                f"the state holds {len(state.log_weight)} particles, the sampler has "
-                f"n_particles={self.n_particles}. Continue with the settings the run was begun "
-                "with."
+                f"the state holds {n} x {size} particles, the sampler has n_islands="
+                f"{self.n_islands} and n_particles={self.n_particles}. Continue with the settings "
+                "the run was begun with."
             )
 
-    def _tempered(self, state: AnnealedState, comm: Communicator) -> tuple[AnnealedState, float]:
-        """Weights and evidence at the next beta, and the conditional ESS of the increment."""
-        points, step = state.points, state.step + 1
-        ladder = self.tempering or AdaptiveTempering(self.ess_fraction)
-        beta = agreed(comm, ladder(state.beta, points.log_likelihood, state.log_weight))
-        increment = (beta - state.beta) * points.log_likelihood  # (P,)
-        log_weight = _some_weight(state.log_weight + increment)
-        gain = float(log_weight.logsumexp(0))
-        if not math.isfinite(gain) or beta <= state.beta:
-            least, most = (float(end) for end in points.log_likelihood.aminmax())
-            raise TargetError(
-                f"the inverse temperature cannot rise above {state.beta:.3g}: the log-likelihoods "
-                f"of the particles lie between {least:.3g} and {most:.3g}. Check the likelihood "
-                "far from the data's own values, or scale the data."
-            )
-        conditional_ess = diagnostics.conditional_ess(state.log_weight, increment)
-        tempered = state._replace(
-            log_weight=log_weight - gain,
-            beta=beta,
-            log_evidence=state.log_evidence + gain,
-            ideal_variance=state.ideal_variance + 1 / conditional_ess - 1 / len(log_weight),
-            least_ess=min(state.least_ess, conditional_ess),
-            step=step,
-        )
-        return tempered, conditional_ess
+    def _sources(
+        self, seed: int, step: int, first_island: int, device: torch.device
+    ) -> list[rng.Stream]:
+        """Random streams of a step: one for each island, or several for the groups of one."""
+        n = self.n_islands if self.n_islands > 1 else N_BLOCKS
+        return [rng.stream(seed, step, first_island + block, device) for block in range(n)]
 
     def _rejuvenation(self, *, final: bool) -> Rejuvenation:
         effort = FINAL_EFFORT if final else 1
         n_moves = None if self.n_moves is None else effort * self.n_moves
-        return Rejuvenation(self.move, n_moves, self.max_correlation, effort * self.max_moves)
+        most = effort * self.max_moves
+        return Rejuvenation(self.move, n_moves, self.max_correlation, most, self.max_leapfrog)
 
 
-def _resampled(state: AnnealedState, parent: Tensor) -> AnnealedState:
-    """Equally weighted copies of the chosen particles."""
-    equal = torch.full_like(state.log_weight, -math.log(len(parent)))
-    return state._replace(
-        points=state.points.take(parent), log_weight=equal, origin=state.origin[parent]
-    )
-
-
-def _some_weight(log_weight: Tensor) -> Tensor:
-    if (log_weight == -torch.inf).all():
-        raise DegenerateWeightsError(
-            f"the likelihood is zero at all {len(log_weight)} particles, so none has weight. "
-            "Use more particles, or a prior that gives the data a chance."
-        )
-    return log_weight
-
-
-def _info(
-    state: AnnealedState,
-    moves: Moves,
-    ess: float,
-    conditional_ess: float,
-    n_ancestors: float,
-    resampled: bool,
-    rise: float,
-) -> AnnealedInfo:
+def _info(found: Reweighted, state: AnnealedState, moves: Moves, rise: float) -> AnnealedInfo:
     return AnnealedInfo(
         step=state.step,
         beta=state.beta,
         rise=rise,
-        ess=ess,
-        conditional_ess=conditional_ess,
-        n_ancestors=n_ancestors,
-        resampled=resampled,
+        ess=found.ess,
+        conditional_ess=found.conditional_ess,
+        n_ancestors=found.n_ancestors,
+        resampled=found.resampled,
         log_evidence=state.log_evidence,
         log_evidence_error=state.log_evidence_error,
         acceptance=moves.acceptance,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.annealed import genealogy
-from pmcnet.ais.verdict import SIGNIFICANT_DRIFT
+from pmcnet.ais.verdict.limits import SIGNIFICANT_DRIFT
 
 
 class Drift(NamedTuple):

@@ -21,7 +21,7 @@ from pmcnet.ais.hmc.adaptation import (
     bounded,
     solve_step,
 )
-from pmcnet.ais.hmc.kernel import Move
+from pmcnet.ais.hmc.kernel import Move, watched_part
 from pmcnet.ais.hmc.shared_kernel import SharedKernel
 from pmcnet.ais.path import Points
 from pmcnet.rng import Stream, standard_normal, uniform
@@ -67,12 +67,16 @@ class Rejuvenation:
             `max_correlation`.
         max_correlation: what counts as forgotten.
         max_moves: where to give up.
+        max_leapfrog: longest trajectory that a pilot may choose.
+        tuned: whether pilots come first; without them nothing adapts.
     """
 
     move: Move
     n_moves: int | None
     max_correlation: float
     max_moves: int
+    max_leapfrog: int = MAX_LENGTH
+    tuned: bool = True
 
     def __call__(
         self,
@@ -97,7 +101,7 @@ class Rejuvenation:
         """
         before, start = kernel.monitors(points), points
         accepted, n_moves, n_gradients, n_divergences = [], 0, 0, 0
-        if self.n_moves != 0:
+        if self.tuned and self.n_moves != 0:
             points, tuning, n_gradients = self._pilot(kernel, points, weight, tuning, sources, comm)
         after = kernel.monitors(points)
         now = agreed(comm, correlation(before, after, weight))
@@ -132,19 +136,20 @@ class Rejuvenation:
         for _ in range(MAX_PILOTS):
             length = tuning.n_leapfrog
             if self.move.tunes_length:
-                length = min(MAX_LENGTH, math.ceil(PILOT_REACH * length))
+                length = min(self.max_leapfrog, math.ceil(PILOT_REACH * length))
             factor = around(_per_particle(points, sources))
             step = (tuning.step_size * factor).to(points.theta.dtype)  # (P,)
-            unit = _spread(points.theta, weight)
+            variance = _variance(watched_part(points.theta).double(), weight)  # (S,)
             moved, jumps = kernel.move(
-                points, step[:, None], length, *_randomness(points, sources), unit=unit
+                points, step[:, None], length, *_randomness(points, sources), watched=True
             )
             points, n_gradients = moved.points, n_gradients + length
             solved = solve_step(moved.acceptance, step, self.move.target_acceptance)
             change = bounded(agreed(comm, solved / tuning.step_size))
-            jumps = comm.agreed(jumps.mean(0))
-            tuned = best_length(jumps) if self.move.tunes_length else tuning.n_leapfrog
-            tuned = max(tuned, math.ceil(tuning.n_leapfrog / 2))
+            tuned = tuning.n_leapfrog
+            if self.move.tunes_length:
+                best = best_length(comm.agreed(jumps.mean(0)), comm.agreed(variance))
+                tuned = min(self.max_leapfrog, max(best, math.ceil(tuned / 2)))
             tuning = Tuning(tuning.step_size * change, tuned)
             if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
                 break
@@ -181,10 +186,9 @@ def _randomness(points: Points, sources: Sequence[Stream]) -> tuple[Tensor, Tens
     return noise.flatten(0, 1)[:n], _per_particle(points, sources)
 
 
-def _spread(theta: Tensor, weight: Tensor) -> Tensor:
-    """Standard deviation of each coordinate (D,)."""
-    weight = weight.to(theta.dtype)
-    return (weight @ (theta - weight @ theta).square()).sqrt()
+def _variance(value: Tensor, weight: Tensor) -> Tensor:
+    """Weighted variance of values (P, S): (S,)."""
+    return weight @ (value - weight @ value).square()
 
 
 def _jump(before: Tensor, after: Tensor, weight: Tensor) -> float:

@@ -6,32 +6,44 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
+from pmcnet.ais import diagnostics
 from pmcnet.ais.annealed import genealogy
 from pmcnet.ais.hmc.adaptation import Tuning
 from pmcnet.ais.path import Points
 from pmcnet.ais.samples import WeightedSamples
-from pmcnet.io.state_checks import DOUBLE, check_number, check_place, check_tensor, require
+from pmcnet.io.state_checks import (
+    DOUBLE,
+    check_number,
+    check_place,
+    check_tensor,
+    check_whole,
+    require,
+)
 
 
 class AnnealedState(NamedTuple):
     """What the next step needs, so that a run can be stopped and continued after any step.
 
-    `points` are the particles, `log_weight` (P,) their normalised log-weights, `origin` (P,) the
-    ancestor of each in the first population, `beta` the inverse temperature. `log_evidence` is
-    log Z of prior * likelihood^beta, `ideal_variance` what its variance would be if the moves made
-    particles independent, `least_ess` the smallest conditional ESS of all steps.
+    `points` are the particles of G islands one after another, n in all. `log_weight` (n,) are their
+    normalised log-weights, with the same weight 1 / G for every island. `origin` (n,) is the
+    ancestor of each in the first population, `beta` the inverse temperature.
+    `island_log_evidence` (G,) is log Z of prior * likelihood^beta by each island,
+    `ideal_variance` (G,) what its variance would be if the moves made particles independent,
+    `least_ess` the smallest conditional ESS of all steps and islands, `first_island` the number of
+    the first island among those of the seed.
     """
 
     points: Points
     log_weight: Tensor
     origin: Tensor
     beta: float
-    log_evidence: float
-    ideal_variance: float
+    island_log_evidence: Tensor
+    ideal_variance: Tensor
     least_ess: float
     tuning: Tuning
     step: int
     seed: int
+    first_island: int = 0
 
     @staticmethod
     def stored_types() -> tuple[type[Any], ...]:
@@ -49,10 +61,22 @@ class AnnealedState(NamedTuple):
         return genealogy.n_ancestors(self.weight, self.origin)
 
     @property
+    def n_islands(self) -> int:
+        """G."""
+        return len(self.island_log_evidence)
+
+    @property
+    def log_evidence(self) -> float:
+        """Log Z, the mean of Z over the islands."""
+        return float(diagnostics.log_evidence(self.island_log_evidence))
+
+    @property
     def log_evidence_error(self) -> float:
-        """Standard error of `log_evidence` from the genealogy, and at least the ideal one."""
+        """Standard error of `log_evidence`: from the islands, or the genealogy of a single one."""
+        if self.n_islands > 1:
+            return islands_evidence_error(self.island_log_evidence)
         by_ancestors = genealogy.evidence_variance(self.weight, self.origin)
-        return math.sqrt(max(self.ideal_variance, by_ancestors))
+        return math.sqrt(max(float(self.ideal_variance), by_ancestors))
 
     @property
     def samples(self) -> WeightedSamples:
@@ -73,12 +97,27 @@ class AnnealedState(NamedTuple):
         known = bool(((self.origin >= 0) & (self.origin < n)).all())
         require(known, "origin", f"numbers of particles, below {n}")
         check_number(self.beta, "beta", 0, 1)
-        check_number(self.log_evidence, "log_evidence", -math.inf)
-        check_number(self.ideal_variance, "ideal_variance", -1e-6)
+        check_tensor(self.island_log_evidence, "island_log_evidence", 1, None, DOUBLE)
+        n_islands = self.n_islands
+        require(n_islands > 0 and n % n_islands == 0, "island_log_evidence", "one for each island")
+        check_tensor(self.ideal_variance, "ideal_variance", 1, (n_islands,), DOUBLE)
+        require(bool((self.ideal_variance >= -1e-6).all()), "ideal_variance", "0 or more")
+        check_whole(self.first_island, "first_island")
         if self.least_ess != math.inf:  # as it is before the first step
             check_number(self.least_ess, "least_ess", 0)
         require(isinstance(self.tuning, Tuning), "tuning", "Tuning")
         self.tuning.check()
+
+
+def islands_evidence_error(log_evidence: Tensor) -> float:
+    """Standard error of the log of the mean of Z over islands (G,), at least two.
+
+    By the delta method, or from log Z itself where that varies more: where a few islands have
+    nearly all of the sum, the delta method has lost sight of the others.
+    """
+    by_mean = float(diagnostics.log_evidence_error(log_evidence[:, None]))
+    by_log = float(log_evidence.std()) / math.sqrt(len(log_evidence))
+    return max(by_mean, by_log)
 
 
 class AnnealedInfo(NamedTuple):

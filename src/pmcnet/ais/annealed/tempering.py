@@ -17,13 +17,16 @@ class Tempering(Protocol):
     """The next inverse temperature."""
 
     def __call__(self, beta: float, log_likelihood: Tensor, log_weight: Tensor) -> float:
-        """From the present beta, log-likelihoods (P,) and normalised log-weights (P,)."""
+        """From the present beta, log-likelihoods (G, P) and log-weights, normalised by island."""
         ...
 
 
 @dataclass(frozen=True)
 class AdaptiveTempering:
-    """The beta at which the conditional ESS of the increment is `ess_fraction` of P."""
+    """The beta at which the conditional ESS of the increment is `ess_fraction` of P.
+
+    That is its mean over the islands: they rise together.
+    """
 
     ess_fraction: float
 
@@ -35,13 +38,16 @@ class AdaptiveTempering:
         """By bisection: the conditional ESS falls as beta rises."""
         # particles of zero likelihood are lost at any beta; the others decide
         alive = log_likelihood > -torch.inf
-        log_likelihood = log_likelihood[alive].cpu()
-        log_weight = log_weight[alive].log_softmax(0).cpu()
-        least = self.ess_fraction * len(log_likelihood)
+        share = alive.double().mean(-1).cpu()  # (G,)
+        log_weight = torch.where(alive, log_weight, -torch.inf).log_softmax(-1).cpu()
+        log_likelihood = torch.where(alive, log_likelihood, 0.0).cpu()
+        least = self.ess_fraction * float(alive.sum())
 
         def enough(following: float) -> bool:
             increment = (following - beta) * log_likelihood
-            return diagnostics.conditional_ess(log_weight, increment) >= least
+            return (
+                float((diagnostics.conditional_ess(log_weight, increment) * share).sum()) >= least
+            )
 
         if enough(1.0):
             return 1.0

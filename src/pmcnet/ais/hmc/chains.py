@@ -28,7 +28,7 @@ from pmcnet.ais.hmc.adaptation import (
     bounded,
     solve_step,
 )
-from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step
+from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step, watched_part
 from pmcnet.ais.hmc.preconditioners import hessian_scale
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.hmc.state import ChainInfo, ChainState
@@ -162,12 +162,15 @@ class HMCPopulation:
         length = min(length, self.max_leapfrog)
         step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
         kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
-        unit = state.sigma if warming else None
-        moved, jumps = kernel.move(state.points, step, length, noise, test, unit=unit)
+        watched = warming and self.move.tunes_length
+        moved, jumps = kernel.move(state.points, step, length, noise, test, watched=watched)
         info = _info(state, moved, length, warming)
         state = state._replace(points=moved.points, step=state.step + 1)
         if warming:
-            return self._adapted(state, moved, step[:, 0], jumps[0]), info
+            best = None
+            if watched:
+                best = best_length(jumps[0], watched_part(state.points.theta).double().var(0))
+            return self._adapted(state, moved, step[:, 0], best), info
         mean = state.acceptance + (info.acceptance - state.acceptance) / (
             state.step - self.n_warmup
         )
@@ -219,15 +222,19 @@ class HMCPopulation:
         )
 
     def _adapted(
-        self, state: ChainState, moved: Transition, step: Tensor, jumps: Tensor
+        self, state: ChainState, moved: Transition, step: Tensor, best: int | None
     ) -> ChainState:
-        """Step size, length and preconditioner after a trajectory of the warm-up."""
+        """Step size, length and preconditioner after a trajectory of the warm-up.
+
+        The length follows the `best` one of each trajectory halfway, since few chains show it
+        poorly.
+        """
         tuning, done = state.tuning, state.step / self.n_warmup
         change = self._change(tuning, moved, step) ** (1 / math.sqrt(state.step))  # less and less
         length = tuning.n_leapfrog
-        if self.move.tunes_length:
+        if best is not None:
             longest = max(1, round(self.max_leapfrog / (1 + self.move.jitter)))
-            length = min(longest, max(best_length(jumps), math.ceil(length / 2)))
+            length = min(longest, math.ceil(math.sqrt(best * length)))
         tuning = Tuning(tuning.step_size * change, length)
         n_last, log_step = state.step - self.n_warmup // 2, state.log_step
         if n_last > 0:

@@ -17,12 +17,14 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.hmc.inverse_mass import InverseMass
-from pmcnet.ais.hmc.preconditioners import in_groups
 from pmcnet.ais.path import Path, Points
+from pmcnet.ais.tiling import in_groups
 from pmcnet.errors import InputError
 
 DIVERGENT = 1000.0
 """Energy error from which a trajectory counts as divergent."""
+MAX_WATCHED = 1024
+"""Coordinates whose jumps decide how long trajectories are."""
 
 
 class Transition(NamedTuple):
@@ -147,7 +149,7 @@ class Kernel:
         noise: Tensor,
         uniforms: Tensor,
         *,
-        unit: Tensor | None = None,
+        watched: bool = False,
     ) -> tuple[Transition, Tensor]:
         """Move every particle once.
 
@@ -157,16 +159,17 @@ class Kernel:
             n_leapfrog: steps of this trajectory, the same for all.
             noise: standard normal (P, D).
             uniforms: (P,), for the Metropolis test.
-            unit: lengths of the coordinates (D,); when given, squared jumps are measured too.
+            watched: whether squared jumps of coordinates (see `watched_part`) are measured too.
 
         Returns:
-            The population after the move, and the mean squared jump that a move of 1, 2, ... steps
-            would have made in each group, particles weighted by their acceptance there: (G, L),
-            (G, 0) without `unit`.
+            The population after the move, and the mean squared jump of each coordinate that a move
+            of 1, 2, ... steps would have made in each group, particles weighted by their acceptance
+            there: (G, L, S), (G, 0, 0) where they are not watched.
         """
         motion = _Motion(*(part.flatten(0, 1) for part in self.mass.launch(self._grouped(noise))))
         before = points.log_density(self.beta) - motion.kinetic_energy  # -H
         half, here, jumps = 0.5 * step, points, []
+        first = watched_part(points.theta) if watched else None  # (P, S)
         force = self._force(here)
         kick = half  # those of two steps that meet are one, unless the energy between is wanted
         for last in range(1, n_leapfrog + 1):
@@ -175,25 +178,28 @@ class Kernel:
             if last == n_leapfrog:
                 here = self.path.decided(here)
             force, kick = self._force(here), step
-            if unit is None and last < n_leapfrog:
+            if first is None and last < n_leapfrog:
                 continue
             motion, kick = motion.kicked(force, half), half
             gain = here.log_density(self.beta) - motion.kinetic_energy - before
             # an infinite density is no density: reject such points like those that are NaN
             gain = torch.where(gain.isnan() | (here.log_likelihood == torch.inf), -torch.inf, gain)
             acceptance = gain.clamp(max=0).exp()
-            if unit is not None:
-                jump = ((here.theta - points.theta) / unit).square().sum(-1)
-                jumps.append(
-                    self._grouped(torch.where(acceptance > 0, acceptance * jump, 0.0)).mean(1)
-                )
+            if first is not None:
+                jumps.append(self._jump(first, here.theta, acceptance))
         moved = Transition(here.where(uniforms < acceptance, points), acceptance, gain)
-        return moved, torch.stack(jumps, dim=1) if jumps else noise.new_empty(self.n_groups, 0)
+        return moved, torch.stack(jumps, dim=1) if jumps else noise.new_empty(self.n_groups, 0, 0)
 
     def monitors(self, points: Points) -> Tensor:
         """Log-likelihood, log-prior and the target's monitors (P, 2 + S), float64."""
         values = torch.stack([points.log_likelihood, points.log_prior], dim=1)
         return torch.cat([values, self.path.monitor(points.theta).double()], dim=1)
+
+    def _jump(self, first: Tensor, theta: Tensor, acceptance: Tensor) -> Tensor:
+        """Mean squared jump of coordinates from their first values in each group (G, S)."""
+        square = (watched_part(theta) - first).square()  # (P, S)
+        weight = acceptance[:, None].to(square.dtype)
+        return self._grouped(torch.where(weight > 0, weight * square, 0.0)).mean(1)
 
     def _grouped(self, value: Tensor) -> Tensor:
         return in_groups(value, self.n_groups)
@@ -221,6 +227,11 @@ class _Motion(NamedTuple):
     def kinetic_energy(self) -> Tensor:
         """p^T v / 2 (P,), summed in float64: of many coordinates float32 is off by nats."""
         return 0.5 * (self.momentum * self.velocity).sum(-1, dtype=torch.float64)
+
+
+def watched_part(theta: Tensor) -> Tensor:
+    """The coordinates by which the length of trajectories is tuned, at most 1024: (P, S)."""
+    return theta[:, :: -(-theta.shape[1] // MAX_WATCHED)]
 
 
 def gaussian_step(dim: int) -> float:

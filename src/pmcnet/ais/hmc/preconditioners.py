@@ -14,6 +14,7 @@ from torch import Tensor
 from pmcnet.ais.hmc.inverse_mass import Dense, InverseMass, LowRank
 from pmcnet.ais.path import Path, Points
 from pmcnet.ais.scale import Diagonal
+from pmcnet.ais.tiling import in_groups
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
@@ -39,11 +40,6 @@ class Preconditioner(Protocol):
 def n_groups(n_particles: int) -> int:
     """G: 8, or what divides an even number of particles."""
     return next(n for n in (8, 4, 2) if n_particles % n == 0)
-
-
-def in_groups(value: Tensor, n: int) -> Tensor:
-    """(P, ...) -> (n, P / n, ...)."""
-    return value.reshape(n, len(value) // n, *value.shape[1:])
 
 
 def grouped(value: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,7 +13,8 @@ from torch import Tensor
 
 from pmcnet.ais.hmc.state import ChainInfo
 from pmcnet.ais.samples import WeightedSamples
-from pmcnet.ais.verdict import MIN_CHAIN_DRAWS, Verdict, chain_verdict
+from pmcnet.ais.verdict import Verdict, chain_verdict
+from pmcnet.ais.verdict.limits import MIN_CHAIN_DRAWS
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,11 @@ class ChainResult:
         Infinite where it is unknown.
         """
         return self._worst("rhat", max, math.inf)
+
+    @cached_property
+    def separation(self) -> float:
+        """The largest split R-hat without ranks, which hide how far apart chains are."""
+        return self._worst("rhat", max, math.inf, method="split")
 
     @cached_property
     def ess(self) -> float:
@@ -92,7 +99,12 @@ class ChainResult:
         return chain_verdict(self)
 
     def _worst(
-        self, name: str, choose: Callable[..., float], unknown: float, of: Tensor | None = None
+        self,
+        name: str,
+        choose: Callable[..., float],
+        unknown: float,
+        of: Tensor | None = None,
+        **options: Any,
     ) -> float:
         """The worst value of the monitors, or of other quantities (K, P, S)."""
         from arviz_stats.base import array_stats  # slow to import
@@ -106,7 +118,7 @@ class ChainResult:
             return unknown
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            found = getattr(array_stats, name)(varying, chain_axis=1, draw_axis=2)
+            found = getattr(array_stats, name)(varying, chain_axis=1, draw_axis=2, **options)
         # Infinite where chains stand still, each elsewhere; not a number where nothing can be said.
         known = [float(value) for value in np.ravel(found) if not math.isnan(value)]
         return choose(known) if known else unknown

@@ -11,8 +11,9 @@ from torch import Tensor
 from pmcnet.ais.comm import Communicator
 from pmcnet.ais.hmc.inverse_mass import InverseMass
 from pmcnet.ais.hmc.kernel import Kernel, Transition
-from pmcnet.ais.hmc.preconditioners import grouped, in_groups, n_groups
+from pmcnet.ais.hmc.preconditioners import grouped, n_groups
 from pmcnet.ais.path import Path, Points
+from pmcnet.ais.tiling import in_groups
 from pmcnet.threads import even_slices, mapped, n_threads
 
 PIECES = 2
@@ -55,13 +56,13 @@ class SharedKernel:
         noise: Tensor,
         uniforms: Tensor,
         *,
-        unit: Tensor | None = None,
+        watched: bool = False,
     ) -> tuple[Transition, Tensor]:
-        """`Kernel.move` of the whole population; the jumps are those of each group (G, L)."""
+        """`Kernel.move` of the whole population; the jumps are those of each group."""
 
         def moved(own: slice, kernel: Kernel) -> list[Tensor]:
             found, jumps = kernel.move(
-                points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], unit=unit
+                points.take(own), step[own], n_leapfrog, noise[own], uniforms[own], watched=watched
             )
             each = (*found.points, found.acceptance, found.gain)
             return [jumps, *(in_groups(part, kernel.n_groups) for part in each)]

@@ -1,0 +1,1 @@
+"""Independent annealed populations, polished and judged by how far they agree."""

@@ -1,0 +1,82 @@
+"""What a run of islands leaves: draws, how far the islands agree, and the evidence."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from pmcnet.ais.agreement import Agreement
+from pmcnet.ais.annealed.state import islands_evidence_error
+from pmcnet.ais.diagnostics import log_evidence
+from pmcnet.ais.islands.draws import draws_of, evenly
+from pmcnet.ais.islands.state import IslandsInfo, IslandsState
+from pmcnet.ais.samples import SampleDiagnostics, WeightedSamples
+from pmcnet.ais.verdict import Verdict, islands_verdict
+
+
+@dataclass(frozen=True)
+class IslandsResult(SampleDiagnostics):
+    """Draws of all islands that were polished, as many of each: the last state and the history.
+
+    Where none was, the draws are the particles where they are. The history of a run that was
+    continued begins where it was continued.
+    """
+
+    state: IslandsState
+    history: tuple[IslandsInfo, ...]
+    n_draws: int
+
+    @cached_property
+    def islands(self) -> Tensor:
+        """Draws by island (G, k, D); none before any was polished."""
+        state, n = self.state, self.n_islands
+        each = max(1, self.n_draws // max(1, n))
+        parts = [state.finished[:, evenly(state.finished.shape[1], each)]]
+        if len(state.polish.kept):
+            own = draws_of(state.polish, state.batch.n_islands, state.finished.shape[1])
+            parts.append(own[:, evenly(own.shape[1], each)])
+        return torch.cat(parts) if n else parts[0][:, :0]
+
+    @cached_property
+    def samples(self) -> WeightedSamples:  # type: ignore[override]
+        """The draws, equally weighted, with a mean weight of Z."""
+        if not self.n_islands:
+            return self.state.batch.samples
+        theta = self.islands.flatten(0, 1)
+        log_z = float(log_evidence(self.state.log_evidences))
+        return WeightedSamples(theta, torch.full_like(theta[:, 0], log_z, dtype=torch.float64))
+
+    @property
+    def n_islands(self) -> int:
+        """G, those whose draws count."""
+        return self.state.n_islands
+
+    @property
+    def agreement(self) -> Agreement:
+        """How far they agree."""
+        return self.state.agreement
+
+    @property
+    def ess(self) -> float:
+        """Effective number of draws, by how far islands agree on the median prediction."""
+        if not self.n_islands:
+            return self.samples.ess
+        return min(float(self.samples.n_draws), self.agreement.ess)
+
+    @property
+    def log_evidence_error(self) -> float:
+        """Standard error of log Z, from the islands."""
+        found = self.state.log_evidences
+        return islands_evidence_error(found) if len(found) > 1 else math.inf
+
+    @property
+    def n_gradients(self) -> int:
+        """Batches of gradients in all, one gradient for each particle of a batch."""
+        return sum(info.n_gradients for info in self.history)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Whether predictions are known well enough, and how well."""
+        return islands_verdict(self)

@@ -1,0 +1,24 @@
+"""Whether draws can stand for their target: every status, threshold, rule and remedy."""
+
+from pmcnet.ais.verdict.annealed_rules import annealed_verdict
+from pmcnet.ais.verdict.chain_rules import chain_verdict, max_chain_drift
+from pmcnet.ais.verdict.island_rules import evidence_note, is_known, islands_verdict, needed_islands
+from pmcnet.ais.verdict.rules import STATUSES, Rule, Status, Verdict, unmeasured
+from pmcnet.ais.verdict.weight_rules import khat_limit, verdict
+
+__all__ = [
+    "STATUSES",
+    "Rule",
+    "Status",
+    "Verdict",
+    "annealed_verdict",
+    "chain_verdict",
+    "evidence_note",
+    "is_known",
+    "islands_verdict",
+    "khat_limit",
+    "max_chain_drift",
+    "needed_islands",
+    "unmeasured",
+    "verdict",
+]

@@ -1,0 +1,135 @@
+"""The verdict on islands: by how far they disagree in what they predict."""
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pmcnet.ais.agreement import Agreement
+from pmcnet.ais.verdict.limits import (
+    KNOWN_EVIDENCE,
+    MAX_ERROR,
+    MAX_POLISH_CORRELATION,
+    MAX_SHIFT,
+    MIN_ACCEPTANCE,
+    MIN_ISLANDS,
+    SEPARATE_RHAT,
+    STOPPING_SHARE,
+)
+from pmcnet.ais.verdict.rules import Rule, Verdict, first_broken
+
+if TYPE_CHECKING:
+    from pmcnet.ais.islands.result import IslandsResult
+
+MORE_ISLANDS = "Give it more time: a larger budget, or more islands."
+LONGER_POLISH = "Give it more time: a larger budget, or a larger polish."
+
+
+def islands_verdict(result: "IslandsResult") -> Verdict:
+    """Judge islands by how far they disagree in what they predict."""
+    agreement, state = result.agreement, result.state
+    median, upper = MAX_ERROR[agreement.quantity]
+    limits = {
+        "error": median,
+        "error_upper": upper,
+        "rhat": SEPARATE_RHAT,
+        "acceptance": MIN_ACCEPTANCE,
+        "shift": MAX_SHIFT,
+        "correlation": MAX_POLISH_CORRELATION,
+    }
+    if result.n_islands < MIN_ISLANDS:
+        stopped = f"the run stopped at inverse temperature {state.batch.beta:.3g} of 1"
+        if state.annealed:
+            stopped = "the run stopped before any draw at the posterior"
+        return Verdict("degenerate", f"{stopped}. Continue it, or give it more time.", limits)
+    known = f"{_stated(agreement)}, by the disagreement of {agreement.n_islands} islands."
+    return first_broken(_islands_rules(result), known, limits)
+
+
+def is_known(agreement: Agreement) -> bool:
+    """Whether islands agree so far that a run can end: well within the limits."""
+    median, upper = MAX_ERROR[agreement.quantity]
+    return (
+        agreement.median <= STOPPING_SHARE * median
+        and agreement.upper <= STOPPING_SHARE * upper
+        and agreement.drift <= MAX_SHIFT
+    )
+
+
+def needed_islands(agreement: Agreement) -> int:
+    """How many islands would bring the error to where a run ends: it falls as 1 / sqrt(G)."""
+    median, upper = MAX_ERROR[agreement.quantity]
+    excess = max(agreement.median / median, agreement.upper / upper) / STOPPING_SHARE
+    if not math.isfinite(excess):
+        return agreement.n_islands
+    return max(agreement.n_islands, math.ceil(agreement.n_islands * excess**2))
+
+
+def evidence_note(log_evidence_error: float) -> str:
+    """What is known of log Z, which a posterior can predict well without."""
+    if log_evidence_error <= KNOWN_EVIDENCE:
+        return f"log Z is known to {log_evidence_error:.2g}"
+    if not math.isfinite(log_evidence_error):
+        return "log Z is unknown"
+    return (
+        f"log Z is known to {log_evidence_error:.2g} only, so it cannot choose between models that "
+        "are close"
+    )
+
+
+def _stated(agreement: Agreement) -> str:
+    """The error of predictions in words."""
+    if agreement.quantity == "probabilities":
+        return (
+            f"probabilities may be off by {agreement.median:.2g} ({agreement.upper:.2g} for one "
+            "row in ten)"
+        )
+    if agreement.quantity == "values":
+        return (
+            f"predictions may be off by {agreement.median:.1%} of their stated spread "
+            f"({agreement.upper:.1%} for one row in ten)"
+        )
+    return (
+        f"means may be off by {agreement.median:.1%} of their standard deviations "
+        f"({agreement.upper:.1%} at worst)"
+    )
+
+
+def _islands_rules(result: "IslandsResult") -> Iterator[Rule]:
+    agreement, polish, n = result.agreement, result.state.polish, result.n_islands
+    yield Rule(
+        not agreement.rhat < SEPARATE_RHAT,
+        "degenerate",
+        f"the {n} islands are in different places (nested R-hat {agreement.rhat:.3g}, which should "
+        f"be near 1 and is above {SEPARATE_RHAT:g}), so nothing can be said",
+        MORE_ISLANDS,
+    )
+    yield Rule(
+        not polish.acceptance > MIN_ACCEPTANCE,
+        "doubtful",
+        f"only {polish.acceptance:.0%} of the trajectories at the posterior were accepted",
+        LONGER_POLISH,
+    )
+    yield Rule(
+        polish.correlation > MAX_POLISH_CORRELATION,
+        "doubtful",
+        f"particles are still where annealing left them (correlation {polish.correlation:.2f}), so "
+        "that islands agree may be due to their common path",
+        LONGER_POLISH,
+    )
+    yield Rule(
+        agreement.drift > MAX_SHIFT,
+        "doubtful",
+        f"predictions still shift, by {agreement.drift:.2f} of their spread over the draws: the "
+        "posterior was not reached when the draws began",
+        LONGER_POLISH,
+    )
+    median, upper = MAX_ERROR[agreement.quantity]
+    needed = needed_islands(agreement)
+    seconds = math.ceil(result.state.seconds * needed / n)
+    budget = f"{seconds} s" if seconds < 60 else f"{math.ceil(seconds / 60)} min"
+    yield Rule(
+        not (agreement.median <= median and agreement.upper <= upper),
+        "doubtful",
+        f"{_stated(agreement)}: the {n} islands disagree",
+        f"About {needed} islands would bring that below the limits, a budget of about {budget}.",
+    )

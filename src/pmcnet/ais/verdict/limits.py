@@ -1,0 +1,45 @@
+"""Every threshold of every verdict."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+MIN_ESS = 100.0
+"""Effective draws below which averages are noisy: their error exceeds a tenth of the spread."""
+DEGENERATE_ESS = 10.0
+"""Effective draws below which the weighted draws are a handful of points, not a distribution."""
+MAX_KHAT = 0.7
+"""Pareto k-hat above which averages are unreliable, however many draws there are."""
+INFINITE_MEAN_KHAT = 1.0
+"""Pareto k-hat above which the weights have no finite mean."""
+MIN_ANCESTORS = 5.0
+"""Effective ancestors below which the genealogy does not show the error of log Z."""
+MIN_ACCEPTANCE = 0.2
+"""Acceptance rate below which particles or chains count as stuck."""
+MAX_DRIFT = 0.25
+"""Standard deviations by which the last moves may shift a monitored mean."""
+MAX_RHAT = 1.05
+"""R-hat from which chains disagree, or have not settled."""
+DRIFT_LEVEL = 1e-3
+"""Probability of calling stationary chains drifting."""
+SIGNIFICANT_DRIFT = 4.0
+"""Standard errors from which a shift of a monitored mean counts."""
+SEPARATE_RHAT = 2.0
+"""R-hat from which chains or islands are in different places, and nothing can be said."""
+MIN_ISLANDS = 2
+"""Islands below which their disagreement is unknown."""
+MAX_ERROR: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {"values": (0.05, 0.10), "probabilities": (0.01, 0.03), "coordinates": (0.05, 0.10)}
+)
+"""Monte Carlo error that predictions may have at the median row and at the 90th percentile, of
+coordinates at the worst one: in predictive standard deviations, of probabilities the total
+variation."""
+STOPPING_SHARE = 0.8
+"""Share of these limits at which a run ends: the error is itself known by a few islands only."""
+MAX_SHIFT = 0.2
+"""Predictive standard deviations by which predictions may shift while they are averaged."""
+MAX_POLISH_CORRELATION = 0.9
+"""Correlation of predictions from which particles count as still where annealing left them."""
+KNOWN_EVIDENCE = 1.0
+"""Standard error of log Z, in nats, up to which evidences can be compared."""
+MIN_CHAIN_DRAWS = 4
+"""Draws of each chain below which nothing can be said."""
