@@ -3,11 +3,10 @@
 import pytest
 import torch
 
+from pmcnet import ais
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
 from pmcnet.estimators.plan import plan, seconds_of
-from pmcnet.methods.annealed import MOST_PARTICLES, n_gradients
-from pmcnet.methods.cost import Cost
 
 
 def target(n_rows, n_hidden=16):
@@ -28,16 +27,19 @@ def test_bad_budget_is_refused(text):
         seconds_of(text)
 
 
-def test_small_problem_gets_the_most_particles():
+def test_small_problem_gets_the_largest_islands_and_all_of_the_budget():
     chosen = plan(target(100), "auto", {}, budget="3min", searching=True)
     assert chosen.name == "annealed"
-    assert chosen.options.n_particles == MOST_PARTICLES
+    assert (chosen.options.batch, chosen.options.n_particles) == (8, 64)
+    assert chosen.options.max_seconds == 180
+    assert "more follow within the budget of 3 min" in chosen.reason
+    assert chosen.method.sampler.n_islands is None
 
 
 def test_larger_problem_gets_fewer_and_then_another_method():
     some = plan(target(30_000), "auto", {}, budget="3min", searching=True)
     assert some.name == "annealed"
-    assert some.options.n_particles < MOST_PARTICLES
+    assert some.options.batch * some.options.n_particles < 8 * 64
     large = plan(target(600_000), "auto", {}, budget="3min", searching=True)
     assert large.name == "hmc"
     assert 40 <= large.options.n_warmup + large.options.n_draws <= 400
@@ -104,7 +106,8 @@ def test_chains_that_do_not_fit_the_budget_say_so():
     enough = plan(target(20_000), "hmc", {}, budget="1h", searching=True)
     assert enough.reason == "Method: hmc (requested)."
     small = plan(target(20_000), "annealed", {}, budget="1s", searching=False)
-    assert "with n_particles 64 it should take about" in small.reason
+    assert "; it should take about" in small.reason
+    assert small.reason.endswith("more than the budget of 1 s.")
 
 
 def test_search_of_the_prior_has_its_share_of_the_budget():
@@ -131,42 +134,22 @@ def test_settings_of_annealed_make_auto_take_it():
     assert "more than the budget of 1 s; its settings were given" in chosen.reason
 
 
-def per_particle(n_rows):
-    """Seconds that a particle adds to a run."""
-    cost = Cost.of(target(n_rows))
-    return (cost.gradient(n_rows) + cost.per_product) * n_gradients(n_rows)
+@pytest.mark.parametrize(("n_islands", "batch"), [(8, 8), (16, 8), (12, 6), (4, 4), (11, 11)])
+def test_islands_of_a_batch_divide_those_that_are_asked_for(n_islands, batch):
+    asked = {"n_islands": n_islands}
+    sampler = plan(target(100), "annealed", asked, budget="3min", searching=False).method.sampler
+    assert (sampler.n_islands, sampler.annealing.n_islands) == (n_islands, batch)
 
 
-def test_few_particles_are_within_a_small_budget():
-    asked = {"n_particles": 8}
-    cost = 8 * per_particle(100)
-    assert (
-        "within the budget"
-        in plan(target(100), "auto", asked, budget=1.01 * cost, searching=False).reason
-    )
-    assert (
-        "more than the budget"
-        in plan(target(100), "auto", asked, budget=0.99 * cost, searching=False).reason
-    )
+def test_one_island_is_a_single_population():
+    asked = {"n_islands": 1, "n_particles": 504}
+    chosen = plan(target(100), "annealed", asked, budget="3min", searching=False)
+    assert isinstance(chosen.method.sampler, ais.AnnealedPMC)
+    assert chosen.method.work == "annealing 504 networks"
 
 
-def test_auto_takes_what_it_can_just_afford():
-    for n_rows in (50, 333, 1000):
-        for n_particles in (64, 72, 640):
-            chosen = plan(
-                target(n_rows),
-                "auto",
-                {},
-                budget=n_particles * per_particle(n_rows) * (1 + 1e-9),
-                searching=False,
-            )
-            assert chosen.options.n_particles == n_particles
-
-
-def test_trial_of_the_prior_tells_how_long_the_run_takes():
-    """Twice the gradients, or twice the particles, take twice the time."""
-    cost = Cost.of(target(500))
-    chosen = plan(target(500), "annealed", {"n_particles": 40}, budget="1min", searching=True)
-    seconds = chosen.method.seconds_after(300, cost)
-    assert seconds == pytest.approx(40 * 300 * (cost.gradient(500) + cost.per_product))
-    assert chosen.method.seconds_after(600, cost) == pytest.approx(2 * seconds)
+def test_time_that_a_search_took_is_not_spent_again():
+    method = plan(target(100), "annealed", {}, budget=100.0, searching=True).method
+    assert method.after(10.0).sampler.max_seconds == 90
+    assert method.after(90.0).sampler.max_seconds == 75  # a search that overran its share
+    assert method.trial().sampler.max_seconds == pytest.approx(100 / 16)

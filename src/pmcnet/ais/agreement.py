@@ -13,9 +13,11 @@ Bayesian Analysis, 2024).
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Self, get_args
+from typing import Literal, NamedTuple, Self, TypeVar, get_args
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from scipy.special import ndtr, stdtrit  # type: ignore[import-untyped]
 from torch import Tensor
 
@@ -27,6 +29,7 @@ Quantity = Literal["values", "probabilities", "coordinates"]
 """What is predicted: numbers, class probabilities, or the coordinates of a density themselves."""
 UPPER = 0.9
 """Share of the rows whose error is below the upper one that is stated."""
+Numbers = TypeVar("Numbers", Tensor, "NDArray[np.float64]")
 _MEAN_OF_NORMAL = math.sqrt(2 / math.pi)  # E|z| of a standard normal z
 
 
@@ -98,7 +101,7 @@ class IslandMoments(NamedTuple):
     @property
     def tv_error(self) -> Tensor:
         """Expected total variation between stated and exact probabilities (S,)."""
-        return 0.5 * _MEAN_OF_NORMAL * self.mean_error.sum(-1)
+        return expected_tv(self.mean_error)
 
     @property
     def nested_rhat(self) -> Tensor:
@@ -181,6 +184,12 @@ def standard_error(estimates: Tensor) -> Tensor:
     if g < 2:
         return torch.full_like(estimates[0], torch.inf)
     return student_factor(g) * estimates.std(0) / math.sqrt(g)
+
+
+def expected_tv(error: Numbers) -> Numbers:
+    """Expected total variation of probabilities with standard errors (..., C): (...)."""
+    found: Numbers = 0.5 * _MEAN_OF_NORMAL * error.sum(-1)
+    return found
 
 
 def student_factor(n: int) -> float:

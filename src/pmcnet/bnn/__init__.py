@@ -17,6 +17,7 @@ from pmcnet.bnn.networks.wide_conv import WideConv2d
 from pmcnet.bnn.posterior import (
     AnnealedPosterior,
     ChainPosterior,
+    IslandPosterior,
     ParticlePosterior,
     Population,
     RecordedPosterior,
@@ -42,6 +43,7 @@ __all__ = [
     "Gaussian",
     "GaussianPrior",
     "GeneralisedGaussian",
+    "IslandPosterior",
     "LaplacePrior",
     "LayerGaussianPrior",
     "Layout",

@@ -1,9 +1,9 @@
-"""What networks predict, island by island: the Monte Carlo error of averaged predictions."""
+"""What single networks predict, with the noise: islands and chains are compared by it."""
 
 import torch
 from torch import Tensor
 
-from pmcnet.ais.agreement import IslandMoments, Predictions
+from pmcnet.ais.agreement import Predictions
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.networks.base import Network
 
@@ -19,20 +19,3 @@ def predicted(network: Network, likelihood: Likelihood, theta: Tensor, x: Tensor
         if not likelihood.n_classes:
             noise = likelihood.aleatoric(mean, output, extra).double().expand_as(noise)
     return Predictions(mean, noise)
-
-
-def island_moments(
-    network: Network, likelihood: Likelihood, islands: Tensor, x: Tensor, memory: int
-) -> IslandMoments:
-    """Averages over each of G islands of k networks (G, k, D), in chunks that fit the memory."""
-    numbers = max(1, network.numbers_per_input) * len(x)
-    n_chunk = max(1, memory // (8 * numbers))
-    parts = []
-    for island in islands:
-        sums: list[Tensor] = []
-        for theta in torch.split(island, n_chunk):
-            found = predicted(network, likelihood, theta, x)
-            each = (found.mean.sum(0), found.mean.square().sum(0), found.noise.sum(0))
-            sums = [a + b for a, b in zip(sums, each, strict=True)] if sums else list(each)
-        parts.append(IslandMoments(*(part[None] / len(island) for part in sums)))
-    return IslandMoments.joined(parts)

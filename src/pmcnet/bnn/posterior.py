@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor
 
+from pmcnet.ais.agreement import Agreement, IslandMoments
 from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.hmc.result import ChainResult
+from pmcnet.ais.islands.draws import evenly
+from pmcnet.ais.islands.result import IslandsResult
+from pmcnet.ais.path import Path
 from pmcnet.ais.samples import WeightedSamples
-from pmcnet.ais.verdict import Verdict, unmeasured
+from pmcnet.ais.tiling import in_groups
+from pmcnet.ais.verdict import Verdict, chain_verdict, unmeasured
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.bnn.prediction import WeightedNetworks
 from pmcnet.bnn.target import BayesianTarget
@@ -21,19 +26,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ParticlePosterior(WeightedNetworks):
-    """Weighted networks, judged by their weights; see `WeightedNetworks` for its settings."""
+    """Weighted networks, judged by their weights; see `WeightedNetworks` for its settings.
+
+    `agreement` says how far islands or chains agree on training rows, where there are any.
+    """
+
+    agreement: Agreement | None = field(kw_only=True, default=None)
 
     def thinned(self, n: int, seed: int = 0) -> "ParticlePosterior":
-        """`n` networks drawn by their weights, equally weighted: cheaper, with the same verdict."""
-        theta = self.resample(n, seed)
-        log_weight = theta.new_zeros(n, dtype=torch.float64) + self.log_evidence
+        """`n` networks drawn by their weights, equally weighted: cheaper, with the same verdict.
+
+        Of islands they are spread evenly, as many of each where `n` is at least their number.
+        """
+        n_islands = self.n_islands if self.n_islands <= n else 0
+        theta = self.chains(n).flatten(0, 1) if n_islands else self.resample(n, seed)
+        log_weight = theta.new_zeros(len(theta), dtype=torch.float64) + self.log_evidence
         return RecordedPosterior(
             self.network,
             self.likelihood,
             WeightedSamples(theta, log_weight),
             self.memory,
+            n_islands,
             recorded_verdict=self.verdict,
             recorded_error=self.log_evidence_error,
+            agreement=self.agreement,
         )
 
     def to_arviz(self, n: int | None = None, seed: int = 0) -> "DataTree":
@@ -43,8 +59,14 @@ class ParticlePosterior(WeightedNetworks):
         return to_arviz(self, n, seed)
 
     def chains(self, n: int, seed: int = 0) -> Tensor:
-        """Equally weighted draws by chain (P, K, D); here `n` resampled ones as one chain."""
-        return self.resample(n, seed)[None]
+        """Equally weighted draws by chain (P, K, D); islands are chains.
+
+        Without islands they are `n` resampled ones as one chain.
+        """
+        if not self.n_islands:
+            return self.resample(n, seed)[None]
+        each = in_groups(self.theta, self.n_islands)
+        return each[:, evenly(each.shape[1], max(1, n // self.n_islands))]
 
     def equally_weighted(self) -> "Population":
         """The same networks, each counted once: an ensemble, not the weighted posterior."""
@@ -64,10 +86,19 @@ class ParticlePosterior(WeightedNetworks):
 
 @dataclass(frozen=True, eq=False)
 class RecordedPosterior(ParticlePosterior):
-    """Networks with the verdict and the evidence error of the run that drew them."""
+    """Networks with the verdict and the evidence error of the run that drew them.
+
+    `known_ess` is how many independent draws they are worth, where that is known.
+    """
 
     recorded_verdict: Verdict = field(kw_only=True)
     recorded_error: float = field(kw_only=True, default=math.inf)
+    known_ess: float = field(kw_only=True, default=math.inf)
+
+    @property
+    def ess(self) -> float:
+        """Effective draws: by the weights, or fewer where `known_ess` is less."""
+        return min(self.known_ess, super().ess)
 
     @property
     def log_evidence_error(self) -> float:
@@ -101,14 +132,34 @@ class AnnealedPosterior(RecordedPosterior):
 
 
 @dataclass(frozen=True, eq=False)
+class IslandPosterior(RecordedPosterior):
+    """The draws of islands, judged by how far they agree."""
+
+    result: IslandsResult = field(kw_only=True)
+
+    @classmethod
+    def of(cls, target: BayesianTarget, result: IslandsResult) -> Self:
+        """The posterior of a target, from the run that sampled it."""
+        return cls(
+            target.network,
+            target.likelihood,
+            result.samples,
+            target.memory,
+            result.n_islands,
+            recorded_verdict=result.verdict,
+            recorded_error=result.log_evidence_error,
+            known_ess=result.ess,
+            agreement=result.agreement if result.n_islands else None,
+            result=result,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Population(RecordedPosterior):
     """Networks that each count once: an ensemble, or draws of an approximation.
 
-    Nothing was integrated, so there is no evidence and no tail of weights. `known_ess` is how many
-    independent draws they are worth, where that is known.
+    Nothing was integrated, so there is no evidence and no tail of weights.
     """
-
-    known_ess: float = field(kw_only=True, default=math.inf)
 
     @classmethod
     def of(cls, target: BayesianTarget, theta: Tensor, reason: str) -> "Population":
@@ -126,12 +177,7 @@ class Population(RecordedPosterior):
         """`n` of the networks, drawn with replacement."""
         theta = self.resample(n, seed)
         samples = WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64))
-        return replace(self, samples=samples)
-
-    @property
-    def ess(self) -> float:
-        """Effective draws: all networks, or fewer where `known_ess` is less."""
-        return min(self.known_ess, super().ess)
+        return replace(self, samples=samples, n_islands=0)
 
     @property
     def khat(self) -> float:
@@ -146,7 +192,7 @@ class Population(RecordedPosterior):
 
 @dataclass(frozen=True, eq=False)
 class ChainPosterior(Population):
-    """Draws of parallel chains, judged by whether the chains agree and have converged.
+    """Draws of parallel chains, one chain after another, judged by how far the chains agree.
 
     `energy_error` is what limited precision adds to an energy difference, in nats.
     """
@@ -159,15 +205,19 @@ class ChainPosterior(Population):
         cls, target: BayesianTarget, result: ChainResult, energy_error: float
     ) -> Self:
         """The posterior of a target, from the run that sampled it."""
-        samples = result.samples
+        samples, n_chains = result.samples, result.theta.shape[1]
         refuse_diverged(target, samples.theta)
+        moments = IslandMoments.of(Path.of(target).predictions(samples.theta), n_chains)
+        agreement = Agreement.of(moments, target.predicted_quantity)
         return cls(
             target.network,
             target.likelihood,
             samples,
             target.memory,
-            recorded_verdict=result.verdict,
+            n_chains,
+            recorded_verdict=chain_verdict(result, agreement),
             known_ess=result.ess,
+            agreement=agreement,
             result=result,
             energy_error=energy_error,
         )

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from pmcnet.ais.agreement import standard_error
 from pmcnet.ais.samples import SampleDiagnostics, WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
+from pmcnet.ais.tiling import in_groups
 from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.networks.base import Network
@@ -26,13 +28,15 @@ class Predictive(NamedTuple):
     `mean` is (N, C): class probabilities, or E[y] with C = 1. `total`, `aleatoric` and `epistemic`
     are (N,), with total = aleatoric + epistemic. Classes: entropy of the average, average entropy,
     mutual information, in nats. Regression: variance of y, average noise variance, variance of the
-    mean over networks.
+    mean over networks. `error` (N, C) is the Monte Carlo standard error of `mean`, from the
+    disagreement of islands; not a number where there are none.
     """
 
     mean: Tensor
     total: Tensor
     aleatoric: Tensor
     epistemic: Tensor
+    error: Tensor
 
 
 class _Pass(NamedTuple):
@@ -52,12 +56,15 @@ class WeightedNetworks(SampleDiagnostics):
         likelihood: turns outputs into predictions.
         samples: parameter vectors with log-weights.
         memory: bytes that predictions may use for temporaries.
+        n_islands: G, where the networks come from so many independent islands one after another,
+            equally many of each and equally weighted; 0 where they do not.
     """
 
     network: Network
     likelihood: Likelihood
     samples: WeightedSamples
     memory: int = DEFAULT_MEMORY
+    n_islands: int = 0
 
     @property
     def theta(self) -> Tensor:
@@ -161,7 +168,12 @@ class WeightedNetworks(SampleDiagnostics):
         aleatoric = (
             weight @ noise if noise.shape[1] > 1 else (weight @ noise[:, 0]).expand_as(centre)
         )
-        return Predictive(centre[:, None], aleatoric + epistemic, aleatoric, epistemic)
+        error = torch.full_like(centre, torch.nan)
+        if self.n_islands:
+            error = standard_error(in_groups(each, self.n_islands).mean(1))
+        return Predictive(
+            centre[:, None], aleatoric + epistemic, aleatoric, epistemic, error[:, None]
+        )
 
     def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
         """Weighted sums over chunks of networks.
@@ -172,6 +184,8 @@ class WeightedNetworks(SampleDiagnostics):
         reference = self.likelihood.mean(output, extra).double()  # (1, N, C)
         offset = torch.zeros_like(reference[0])
         square, aleatoric = torch.zeros_like(offset), torch.zeros_like(offset[:, 0])
+        islands = offset.new_zeros(self.n_islands, *offset.shape)  # sums of each (G, N, C)
+        size = len(networks) // max(1, self.n_islands)
         for start, output, extra in self._passes(networks, x):
             mean = self.likelihood.mean(output, extra).double()  # (p, N, C)
             w, delta = weight[start : start + len(mean), None], mean - reference  # (p, 1)
@@ -179,9 +193,15 @@ class WeightedNetworks(SampleDiagnostics):
             square += (w[..., None] * delta.square()).sum(0)
             noise = self.likelihood.aleatoric(mean, output, extra).expand(mean.shape[:-1])
             aleatoric += (w * noise).sum(0)
+            if self.n_islands:
+                own = torch.arange(start, start + len(mean), device=mean.device) // size
+                islands.index_add_(0, own, delta)
         average = reference[0] + offset
         total = self.likelihood.total(average, aleatoric, (square - offset.square()).clamp(min=0))
-        return Predictive(average, total, aleatoric, (total - aleatoric).clamp(min=0))
+        error = torch.full_like(average, torch.nan)
+        if self.n_islands:
+            error = standard_error(islands / size)
+        return Predictive(average, total, aleatoric, (total - aleatoric).clamp(min=0), error)
 
     def _alive(self) -> tuple[Tensor, Tensor]:
         """The networks that have weight (J, D), and their weights (J,)."""

@@ -1,6 +1,8 @@
 """`pmcnet diagnose RUN`: can the posterior be trusted, and what to do if not."""
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -29,13 +31,28 @@ def diagnose(run: Path, as_json: bool) -> None:
         ["draws", str(found["n_draws"])],
         ["effective draws", number(found["ess"])],
         ["k-hat", number(found["khat"])],
+        *_errors(found, number),
         [
             "log evidence",
             f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}",
         ],
+        ["", found["evidence"]],
         ["prior_std", number(model.prior_std_)],
         ["steps", str(len(model.history_))],
     ]
     print_table(["", ""], rows, f"diagnostics of {run}")
     for step in steps:
         click.echo(f"- {step}")
+
+
+def _errors(found: Mapping[str, Any], number: Callable[[Any], str]) -> list[list[str]]:
+    """What is known of the error of predictions."""
+    if not found["n_islands"]:
+        return []
+    unit = "total variation" if found["quantity"] == "probabilities" else "of the spread"
+    return [
+        ["islands or chains", str(found["n_islands"])],
+        ["error of predictions", f"{number(found['error'])} {unit}"],
+        ["for one row in ten", f"{number(found['error_upper'])} {unit}"],
+        ["nested R-hat", number(found["rhat"])],
+    ]

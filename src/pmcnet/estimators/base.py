@@ -156,13 +156,29 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return self._in_units(self._posterior().predict(self._inputs(X)))
 
     def _in_units(self, found: Predictive) -> AveragedPrediction:
-        mean, *parts = (part.double().cpu().numpy() for part in found)
+        mean, total, aleatoric, epistemic, error = (part.double().cpu().numpy() for part in found)
         units = self._units()
-        return AveragedPrediction(units.values(mean), *map(units.variances, parts))
+        return AveragedPrediction(
+            units.values(mean),
+            units.variances(total),
+            units.variances(aleatoric),
+            units.variances(epistemic),
+            units.scale * error,
+        )
+
+    def _with_errors(self, X: Any) -> AveragedPrediction:
+        """`predictive`, refused where nothing tells the Monte Carlo error."""
+        found = self.predictive(X)
+        if not self.posterior_.n_islands:
+            raise InputError(
+                "return_error needs independent islands or chains, and this model has none (method "
+                f"{self.method_}). Fit with method='annealed' or 'hmc'."
+            )
+        return found
 
     def uncertainty(self, X: Any) -> Uncertainty:
         """How uncertain each row's prediction is: by noise in the data, or as networks disagree."""
-        return Uncertainty(*self.predictive(X)[1:])
+        return Uncertainty(*self.predictive(X)[1:4])
 
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:
         """The same model with `n_passes` networks drawn by their weights: faster, noisier."""

@@ -41,10 +41,11 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             for the others.
         feature_scaling: "columns" standardises each number column; "common" all of them together,
             for columns of one unit such as pixels; "none".
-        budget: what may be spent, in estimated time: seconds, or like "3min". "auto" chooses
-            by it, and sizes of annealed, hmc, sghmc and pmcnet-light that are not given follow from
-            it.
-        random_state: an int for the same answer each time.
+        budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
+            earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
+            given follow from it by estimated times.
+        random_state: an int for the same answer each time, as long as the budget does not end the
+            fit; `method_options={"n_islands": 8}` fixes the number of islands.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
     """
@@ -73,10 +74,15 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
         return codes.astype(np.float64), weight
 
-    def predict_proba(self, X: Any) -> Array:
-        """Probability of each class (N, C), averaged over the posterior."""
-        mean = self.predictive(X).mean
-        return np.asarray(mean / mean.sum(-1, keepdims=True))
+    def predict_proba(self, X: Any, *, return_error: bool = False) -> Any:
+        """Probability of each class (N, C), averaged over the posterior.
+
+        Args:
+            X: rows.
+            return_error: whether their Monte Carlo standard errors follow (N, C).
+        """
+        found = self._with_errors(X) if return_error else self.predictive(X)
+        return (found.probability, found.error) if return_error else found.probability
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba` (N, C), finite where a probability underflows."""
@@ -87,10 +93,17 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         ]
         return np.asarray(torch.stack(each, dim=-1).log_softmax(-1).cpu().numpy())
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class of each row (N,)."""
-        best = self.predict_proba(X).argmax(1)
-        return np.asarray(self.classes_[best])
+    def predict(self, X: Any, *, return_error: bool = False) -> Any:
+        """The most probable class of each row (N,).
+
+        Args:
+            X: rows.
+            return_error: whether the Monte Carlo error of each row's probabilities follows (N,):
+                the expected total variation between them and those of the exact posterior.
+        """
+        found = self._with_errors(X) if return_error else self.predictive(X)
+        classes = np.asarray(self.classes_[found.probability.argmax(1)])
+        return (classes, found.monte_carlo_error) if return_error else classes
 
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
         """Class probabilities of each of `n_passes` networks from the posterior: (R, N, C)."""

@@ -10,13 +10,13 @@ from typing import Any, Literal, NamedTuple, get_args
 from torch import Tensor
 
 from pmcnet import tune
-from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.observer import FitObserver
-from pmcnet.estimators.plan import Plan, span
+from pmcnet.estimators.plan import Plan
 from pmcnet.methods.base import Method, PriorSearch, Rows
-from pmcnet.methods.cost import N_EVIDENCE_TRIALS, N_VALIDATION_TRIALS, SEARCH_ROWS, Cost
+from pmcnet.methods.cost import N_EVIDENCE_TRIALS, N_VALIDATION_TRIALS, SEARCH_ROWS
 
 PriorStd = float | Literal["auto", "evidence", "validation"]
 
@@ -83,20 +83,20 @@ def fit_posterior(
         target, seed=seed, state=state, observers=observers, comm=comm, validation=validation
     )
     trials: list[dict[str, float]] = []
-    start, announced = time.monotonic(), ""
+    start = time.monotonic()
     if search is not None:
         found = _PriorSearch(method.trial(), seed, observers, comm)
         if search == "evidence":
-            sigma, trials, n_gradients = found.by_evidence(target)
-            announced = f", about {span(method.seconds_after(n_gradients, Cost.of(target)))}"
+            sigma, trials = found.by_evidence(target)
         else:
             assert held_out is not None
             sigma, trials = found.by_validation(held_out, validation)
         target = replace(target, prior=target.prior.rescaled(sigma))
     seconds = time.monotonic() - start if search is not None else 0.0
+    method = method.after(agreed(comm, seconds))
     for observer in observers:
         observer.planned(plan, target.prior.sigma)
-        observer.stage(f"{plan.name}: {method.work}{announced}")
+        observer.stage(f"{plan.name}: {method.work}")
     fitted = method.fit(
         target, seed=seed, state=state, observers=observers, comm=comm, validation=validation
     )
@@ -158,8 +158,8 @@ class _PriorSearch:
     observers: Sequence[FitObserver]
     comm: Communicator
 
-    def by_evidence(self, target: BayesianTarget) -> tuple[float, list[dict[str, float]], int]:
-        """The scale at which log Z is largest, all trials, and gradients that the chosen one took.
+    def by_evidence(self, target: BayesianTarget) -> tuple[float, list[dict[str, float]]]:
+        """The smallest scale whose log Z is within the noise of the largest, and all trials.
 
         Trials are runs on some of the rows.
         """
@@ -173,8 +173,12 @@ class _PriorSearch:
             progress=self._say_evidence,
             comm=self.comm,
         )
-        trials = [trial._asdict() for trial in found.trials]
-        return found.sigma, trials, found.result.n_gradients
+        best = max(trial.log_evidence for trial in found.trials)
+        self._say(
+            f"prior_std {found.sigma:.3g} is the smallest of {len(found.trials)} whose log Z is "
+            f"within the noise of the best, {best:.1f}"
+        )
+        return found.sigma, [trial._asdict() for trial in found.trials]
 
     def by_validation(
         self, held_out: HeldOut, validation: Rows | None

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from pmcnet import __version__
+from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.target import DEFAULT_MEMORY
 from pmcnet.ais.verdict import Verdict
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
     from pmcnet.estimators.networks import ModuleSource
 
 FORMAT = "pmcnet-model"
-VERSION = 2
+VERSION = 3
+ISLANDS_SINCE = 3
+"""The version from which files say which networks belong to which island."""
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
@@ -133,6 +136,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
     if hasattr(model, "y_mean_"):
         own = {"y_mean": model.y_mean_, "y_std": model.y_std_}
     names = getattr(model, "feature_names_in_", None)
+    agreement = model.posterior_.agreement
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -149,6 +153,8 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
         "ess": plain(model.posterior_.ess),
+        "n_islands": model.posterior_.n_islands,
+        "agreement": None if agreement is None else plain(list(agreement)),
         "tensors": described(tensors),
         **plain(own),
     }
@@ -190,6 +196,8 @@ def read_record(path: str | Path) -> dict[str, Any]:
             f"{file} was changed after it was written: its fingerprint does not fit. Save again."
         )
     with _damages(file, "was not written by pmcnet"):
+        if version < ISLANDS_SINCE:
+            record = {"n_islands": 0, "agreement": None, **record}
         check_record(record)
     return record
 
@@ -264,23 +272,33 @@ def _posterior(
             f"{record['layout']!r:.200}."
         )
     put_buffers(tensors, network, path)
+    n_islands, n_draws = record["n_islands"], len(tensors["theta"])
+    if n_islands and n_draws % n_islands:
+        raise ModelFileError(
+            f"{path} has {n_draws} networks, which cannot be {n_islands} islands of equal size. "
+            "Save again."
+        )
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
+    error, kind = record["log_evidence_error"], RecordedPosterior
     if record["population"]:
-        return Population(
-            network,
-            likelihood,
-            samples,
-            memory,
-            recorded_verdict=model.verdict_,
-            known_ess=float(record["ess"]),
-        )
-    error = record["log_evidence_error"]
-    return RecordedPosterior(
+        error, kind = None, Population
+    return kind(
         network,
         likelihood,
         samples,
         memory,
+        n_islands,
         recorded_verdict=model.verdict_,
         recorded_error=math.inf if error is None else float(error),
+        known_ess=float(record["ess"]),
+        agreement=_agreement(record["agreement"]),
     )
+
+
+def _agreement(stored: list[Any] | None) -> Agreement | None:
+    """How far islands agreed; infinite errors are stored as null."""
+    if stored is None:
+        return None
+    quantity, n_islands, *numbers = stored
+    return Agreement(quantity, n_islands, *(math.inf if x is None else float(x) for x in numbers))

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
+from pmcnet.ais.agreement import Quantity
 from pmcnet.ais.verdict import STATUSES
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import from_plain, stored_forms
@@ -97,6 +98,11 @@ _COMMON: dict[str, Form] = {
     "population": flag,
     "log_evidence_error": either(nothing, number(0)),
     "ess": number(0),
+    "n_islands": whole(0),
+    "agreement": either(
+        nothing,
+        row(text(*get_args(Quantity)), whole(1), *6 * (either(nothing, number(0)),)),
+    ),
     "tensors": mapping(either(text(), table(shape=listing(whole()), dtype=text()))),
     "fingerprint": text(),
 }

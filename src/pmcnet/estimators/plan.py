@@ -1,8 +1,8 @@
 """Which method a fit uses, with which settings, and why.
 
-"auto" takes annealed where its estimated cost (`methods.cost`) fits the budget. Where that is too
-much, Hamiltonian chains from trained networks need fewer gradients: 8 of them, some 60 gradients to
-a trajectory. Where that is too much as well, pmcnet-light is left.
+"auto" takes annealed where the estimated cost (`methods.cost`) of one batch of islands fits the
+budget. Where that is too much, Hamiltonian chains from trained networks need fewer gradients: 8 of
+them, some 60 gradients to a trajectory. Where that is too much as well, pmcnet-light is left.
 """
 
 import math
@@ -85,9 +85,12 @@ def plan(
     seconds = annealed.seconds(cost)
     assert seconds is not None
     problem = f"{target.dim} parameters on {cost.n_rows} rows"
-    run = f"an annealed run of {problem} with {_sizes(annealed)}"
+    run = f"one batch of islands with {problem}"
     if seconds <= limit:
-        why = f"{run} should take about {span(seconds)}, within the budget of {span(limit)}"
+        why = (
+            f"{run} should take about {span(seconds)}; more follow within the budget of "
+            f"{span(limit)} until predictions are known"
+        )
         return Plan("annealed", annealed, f"Method: annealed; {why}.")
     spent = f"take about {span(seconds)}, more than the budget of {span(limit)}"
     if given:
@@ -117,7 +120,8 @@ def _excess(chosen: Settings, cost: Cost, limit: float) -> str:
     if seconds is None or seconds <= _TOLERANCE * limit:
         return ""
     spent = f"about {span(seconds)}, more than the budget of {span(limit)}"
-    return f"; with {_sizes(chosen)} it should take {spent}"
+    sizes = _sizes(chosen)
+    return f"; {f'with {sizes} ' * bool(sizes)}it should take {spent}"
 
 
 def _sizes(chosen: Settings) -> str:

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pmcnet.ais.agreement import expected_tv
+
 Array = NDArray[np.float64]
 
 
@@ -24,13 +26,25 @@ class Uncertainty(NamedTuple):
 class AveragedPrediction(NamedTuple):
     """The averaged prediction of N rows, and its uncertainty as `Uncertainty` has it.
 
-    `mean` is (N, C): class probabilities, or E[y] with C = 1.
+    `mean` is (N, C): class probabilities, or E[y] with C = 1. `error` (N, C) is the Monte Carlo
+    standard error of `mean`; not a number where the method has no islands or chains to tell it.
     """
 
     mean: Array
     total: Array
     aleatoric: Array
     epistemic: Array
+    error: Array
+
+    @property
+    def monte_carlo_error(self) -> Array:
+        """One number for each row (N,).
+
+        That of E[y]; of probabilities the expected total variation between stated and exact ones.
+        """
+        if self.mean.shape[1] == 1:
+            return self.error[:, 0]
+        return np.asarray(expected_tv(self.error))
 
     @property
     def probability(self) -> Array:

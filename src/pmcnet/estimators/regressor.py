@@ -45,10 +45,11 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             for the others.
         feature_scaling: "columns" standardises each number column; "common" all of them together;
             "none".
-        budget: what may be spent, in estimated time: seconds, or like "3min". "auto" chooses
-            by it, and sizes of annealed, hmc, sghmc and pmcnet-light that are not given follow from
-            it.
-        random_state: an int for the same answer each time.
+        budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
+            earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
+            given follow from it by estimated times.
+        random_state: an int for the same answer each time, as long as the budget does not end the
+            fit; `method_options={"n_islands": 8}` fixes the number of islands.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
     """
@@ -103,10 +104,20 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         response = _response(y)
         return response, checked_weight(sample_weight, response)
 
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The mean of y (N,); with `return_std` also its standard deviation, with noise (N,)."""
-        found = self.predictive(X)
-        return (found.mean[:, 0], np.sqrt(found.total)) if return_std else found.mean[:, 0]
+    def predict(self, X: Any, return_std: bool = False, *, return_error: bool = False) -> Any:
+        """The mean of y (N,).
+
+        Args:
+            X: rows.
+            return_std: whether the standard deviation of y, with noise, follows (N,).
+            return_error: whether the Monte Carlo standard error of the mean follows (N,): how far
+                it may be from that of the exact posterior, from the disagreement of islands.
+        """
+        found = self._with_errors(X) if return_error else self.predictive(X)
+        parts = [found.mean[:, 0]]
+        parts += [np.sqrt(found.total)] if return_std else []
+        parts += [found.monte_carlo_error] if return_error else []
+        return tuple(parts) if len(parts) > 1 else parts[0]
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:
         """The central interval (N, 2) that holds y with probability `coverage`, noise included.

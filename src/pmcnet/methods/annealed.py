@@ -1,23 +1,30 @@
-"""Annealed population Monte Carlo as a method: from draws of the prior to the posterior."""
+"""Annealed population Monte Carlo as a method: islands from draws of the prior to the posterior."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from pmcnet import ais
-from pmcnet.bnn import AnnealedPosterior, BayesianTarget
+from pmcnet.bnn import AnnealedPosterior, BayesianTarget, IslandPosterior
 from pmcnet.methods.base import Fit, Method, Observer, PriorSearch, Rows
-from pmcnet.methods.cost import N_EVIDENCE_TRIALS, SEARCH_ROWS, Cost
-from pmcnet.methods.settings import Settings
+from pmcnet.methods.cost import N_EVIDENCE_TRIALS, Cost
+from pmcnet.methods.settings import Settings, Value
 
-LEAST_PARTICLES, MOST_PARTICLES = 64, 1000
-N_SEARCH = 64
-"""Particles, at most, of each trial of the prior's scale."""
+BATCH = 8
+"""Islands that are annealed together, at most."""
+SEARCH_SHARE = 0.25
+"""Of the time limit that the search of the prior's scale may take."""
+SEARCH_BATCH = ais.AnnealedPMC(n_particles=16, n_islands=4, ess_fraction=0.5, n_moves=1)
+"""The islands of each trial of the prior's scale."""
+SEARCH_POLISH = 0.05
+_SIZES = ((8, 64), (4, 64), (4, 32))  # islands of a batch and particles of each, where they fit
+_LEAST = (4, 16)
+_GRADIENTS = 2500.0  # of each particle that a batch should have time for
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealedMethod(Method):
-    """The annealed sampler on a network's posterior.
+    """Islands, or a single annealed population, on a network's posterior.
 
     It needs no starting networks and no validation rows.
 
@@ -25,97 +32,142 @@ class AnnealedMethod(Method):
         sampler: the algorithm and its settings.
     """
 
-    sampler: ais.AnnealedPMC = ais.AnnealedPMC()
+    sampler: ais.Islands | ais.AnnealedPMC = ais.Islands()
 
-    state_types: ClassVar[tuple[type[Any], ...]] = (ais.AnnealedState,)
+    state_types: ClassVar[tuple[type[Any], ...]] = (ais.IslandsState, ais.AnnealedState)
     prior_search: ClassVar[PriorSearch] = "evidence"
 
     @property
     def work(self) -> str:
         """How many networks are annealed."""
-        return f"annealing {self.sampler.n_particles} networks"
+        sampler = self.sampler
+        if isinstance(sampler, ais.AnnealedPMC):
+            return f"annealing {sampler.n_particles} networks"
+        batch = sampler.annealing
+        return f"annealing {batch.n_islands} islands of {batch.n_particles} networks at a time"
 
     def fit(
         self,
         target: BayesianTarget,
         *,
         seed: int,
-        state: ais.AnnealedState | None = None,
+        state: Any = None,
         observers: Iterable[Observer] = (),
         comm: ais.Communicator = ais.SERIAL,
         validation: Rows | None = None,
-    ) -> Fit[ais.AnnealedInfo]:
+    ) -> Fit[Any]:
         """Run; the history of a run that goes on from a state begins there."""
-        result = self.sampler.run(target, seed=seed, observers=observers, state=state, comm=comm)
-        return Fit(AnnealedPosterior.of(target, result), result.history)
+        settings: dict[str, Any] = {"seed": seed, "observers": observers, "comm": comm}
+        if isinstance(self.sampler, ais.AnnealedPMC):
+            alone = self.sampler.run(target, state=state, **settings)
+            return Fit(AnnealedPosterior.of(target, alone), alone.history)
+        result = self.sampler.run(target, state=state, **settings)
+        return Fit(IslandPosterior.of(target, result), result.history)
 
-    def seconds_after(self, n_gradients: int, cost: Cost) -> float:
-        """Of a run with as many gradients of each network as the trial took."""
-        return self.sampler.n_particles * _particle_seconds(cost, n_gradients)
+    def can_continue(self, state: Any) -> bool:
+        """Whether a fit can go on from this state."""
+        single = isinstance(self.sampler, ais.AnnealedPMC)
+        return isinstance(state, ais.AnnealedState if single else ais.IslandsState)
+
+    def after(self, seconds: float) -> Self:
+        """The method with so much less time."""
+        sampler = self.sampler
+        if isinstance(sampler, ais.AnnealedPMC) or sampler.max_seconds is None:
+            return self
+        left = max(sampler.max_seconds - seconds, (1 - SEARCH_SHARE) * sampler.max_seconds)
+        return replace(self, sampler=replace(sampler, max_seconds=left))
 
     def trial(self) -> Self:
-        """Few particles."""
-        n_particles = min(N_SEARCH, self.sampler.n_particles)
-        return replace(self, sampler=replace(self.sampler, n_particles=n_particles))
+        """Four small islands, with their share of the time."""
+        limit = getattr(self.sampler, "max_seconds", None)
+        each = None if limit is None else SEARCH_SHARE * limit / N_EVIDENCE_TRIALS
+        sampler = ais.Islands(
+            annealing=SEARCH_BATCH,
+            n_islands=SEARCH_BATCH.n_islands,
+            polish=SEARCH_POLISH,
+            max_seconds=each,
+        )
+        return replace(self, sampler=sampler)
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnnealedOptions(Settings):
-    """Settings of "annealed"; see `ais.AnnealedPMC`."""
+    """Settings of "annealed"; see `ais.Islands` and `ais.AnnealedPMC`.
 
-    n_particles: int = 504
+    `n_islands` are all islands, None for as many as the budget has time for until predictions are
+    known; 1 is a single population, as large as `n_particles` says. `n_particles` are those of each
+    island, `n_networks` the draws that are kept in all.
+    """
+
+    n_islands: int | None = None
+    n_particles: int = 64
+    n_networks: int = 1024
     ess_fraction: float = 0.5
     n_moves: int | None = 1
     max_correlation: float = 0.25
     max_moves: int = 4
+    max_leapfrog: int = 256
     resample_below: float = 0.8
+    polish: float = 0.5
+    batch: int = BATCH
+    max_seconds: float | None = None
 
     may_be_zero = frozenset({"n_moves"})
-    largest: ClassVar[Mapping[str, int]] = {"n_particles": MOST_PARTICLES}
-    remedies = (
-        "Move particles more: --option n_moves=3 --option ess_fraction=0.7.",
-        "Or use a smaller network: --hidden with fewer units has fewer modes to lose.",
-    )
+    remedies = ("Or use a smaller network: --hidden with fewer units has fewer modes to find.",)
 
     def summary(self, name: str) -> str:
         """What it is called in full."""
-        return "annealed population Monte Carlo: the most trustworthy posterior, with evidence"
+        return "annealed populations on islands: the posterior whose error is known, with evidence"
 
     def method(self, name: str) -> AnnealedMethod:
         """The method with these settings."""
-        return AnnealedMethod(sampler=ais.AnnealedPMC(**vars(self)))
+        batch, n = self.batch, self.n_islands
+        if n is not None:  # islands of a batch divide them all
+            batch = max((b for b in range(2, batch + 1) if n % b == 0), default=n)
+        annealing = ais.AnnealedPMC(
+            n_particles=self.n_particles,
+            n_islands=batch,
+            ess_fraction=self.ess_fraction,
+            n_moves=self.n_moves,
+            max_correlation=self.max_correlation,
+            max_moves=self.max_moves,
+            max_leapfrog=self.max_leapfrog,
+            resample_below=self.resample_below,
+        )
+        if n == 1:
+            return AnnealedMethod(sampler=annealing)
+        sampler = ais.Islands(
+            annealing=annealing,
+            n_islands=batch if n is None and self.max_seconds is None else n,
+            polish=self.polish,
+            n_draws=max(self.n_networks, batch),
+            max_seconds=self.max_seconds,
+        )
+        return AnnealedMethod(sampler=sampler)
 
-    def within(self, cost: Cost, seconds: float) -> dict[str, int]:
-        """As many particles as fit."""
-        each = _particle_seconds(cost, n_gradients(cost.n_rows))
-        affordable = int((seconds - _search_seconds(cost)) / each)
-        return {"n_particles": min(max(affordable // 8 * 8, LEAST_PARTICLES), MOST_PARTICLES)}
+    def within(self, cost: Cost, seconds: float) -> dict[str, Value]:
+        """The largest islands that there is time for, and the time."""
+        for batch, n_particles in _SIZES:
+            if batch * n_particles * _particle_seconds(cost) <= 0.5 * seconds:
+                break
+        else:
+            batch, n_particles = _LEAST
+        return {"batch": batch, "n_particles": n_particles, "max_seconds": seconds}
 
     def seconds(self, cost: Cost) -> float:
-        """Of the run and of the search by the evidence."""
-        each = _particle_seconds(cost, n_gradients(cost.n_rows))
-        return _search_seconds(cost) + self.n_particles * each
+        """Of annealing and polishing one batch, and of the search by the evidence."""
+        one = self.n_islands == 1
+        n_batches = 1 if one else max(1, (self.n_islands or self.batch) // self.batch)
+        n_particles = self.n_particles * (1 if one else self.batch)
+        polish = 1.0 if one else 1 + self.polish
+        search = SEARCH_BATCH.n_islands * SEARCH_BATCH.n_particles * N_EVIDENCE_TRIALS
+        each = _particle_seconds(cost)
+        return each * (polish * n_batches * n_particles + search * cost.searching)
 
-    def longer(self) -> dict[str, int]:
-        """Twice as many particles."""
-        return {"n_particles": 2 * self.n_particles}
-
-
-def n_gradients(n_rows: int) -> int:
-    """About how many gradients of each network an annealed run takes.
-
-    4 N, at least 500 and at most 2500; measured between 400 and 8000 (docs/estimators.md).
-    """
-    return min(max(500, 4 * n_rows), 2500)
+    def longer(self) -> dict[str, Value]:
+        """Twice as many islands."""
+        return {"n_islands": 2 * (self.n_islands or self.batch)}
 
 
-def _particle_seconds(cost: Cost, n_gradients: int) -> float:
-    return (cost.gradient(cost.n_rows) + cost.per_product) * n_gradients
-
-
-def _search_seconds(cost: Cost) -> float:
-    if not cost.searching:
-        return 0.0
-    n_rows = min(cost.n_rows, SEARCH_ROWS)
-    trial = N_SEARCH * cost.gradient(n_rows) + cost.per_step
-    return N_EVIDENCE_TRIALS * n_gradients(n_rows) * trial
+def _particle_seconds(cost: Cost) -> float:
+    return (cost.gradient(cost.n_rows) + cost.per_product) * _GRADIENTS

@@ -1,6 +1,5 @@
 """The contract of every method: what a fit is given, what it leaves, what callers may ask."""
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 
@@ -8,7 +7,6 @@ from torch import Tensor
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
-from pmcnet.methods.cost import Cost
 
 Record = TypeVar("Record", covariant=True)
 Rows = tuple[Tensor, Tensor]
@@ -101,9 +99,9 @@ class Method(Protocol):
         """The shorter version that is fitted while the prior's scale is searched."""
         return self
 
-    def seconds_after(self, n_gradients: int, cost: Cost) -> float:
-        """Of a fit whose trial, in a search by the evidence, took so many gradients."""
-        return math.nan
+    def after(self, seconds: float) -> Self:
+        """The method with so much less time, which a search of the prior's scale has taken."""
+        return self
 
     def can_continue(self, state: Any) -> bool:
         """Whether a fit can go on from this state."""

@@ -56,7 +56,7 @@ class Settings:
         """The defaults for that many training rows."""
         return self
 
-    def within(self, cost: Cost, seconds: float) -> dict[str, int]:
+    def within(self, cost: Cost, seconds: float) -> Mapping[str, Value]:
         """Sizes with which a fit, and the search of its prior, should take so many seconds."""
         return {}
 
@@ -64,7 +64,7 @@ class Settings:
         """About how long a fit should take, with the search of its prior; None where unknown."""
         return None
 
-    def longer(self) -> dict[str, int]:
+    def longer(self) -> Mapping[str, Value]:
         """Settings of a longer run; none where more time is no remedy."""
         return {}
 

@@ -1,5 +1,6 @@
 """Progress of an annealed run and of a whole fit: a bar on a terminal, plain lines elsewhere."""
 
+import math
 import time
 from functools import singledispatch
 from types import TracebackType
@@ -17,9 +18,11 @@ from rich.progress import (
 )
 
 from pmcnet.ais import (
+    Agreement,
     AnnealedInfo,
     AnnealedState,
     ChainInfo,
+    IslandsInfo,
     PMCInfo,
     forecast,
 )
@@ -158,6 +161,22 @@ def _(info: AnnealedInfo, state: Any, history: list[Any]) -> tuple[float | None,
 
 
 @progress_of.register
+def _(info: IslandsInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
+    if info.stage == "annealing":
+        text = f"annealing, beta {info.beta:.3g}, acceptance {info.acceptance:.0%}"
+    else:
+        text = f"polishing, acceptance {info.acceptance:.0%}"
+    if math.isfinite(state.agreement.median):
+        text += f", {error_text(state.agreement)} by {state.agreement.n_islands} islands"
+    if not math.isfinite(info.left):
+        return None, text
+    if state.ended:
+        return 1.0, text
+    share = info.seconds / (info.seconds + max(1.0, info.left))
+    return share, f"{text}, about {_span(info.left)} left"
+
+
+@progress_of.register
 def _(info: ChainInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
     part = "warm-up" if info.warming else "draws"
     text = f"{part}, trajectory {info.step}, log pi {info.log_density:.1f}"
@@ -173,6 +192,13 @@ def _(info: PMCInfo, state: Any, history: list[Any]) -> tuple[float | None, str]
 def _(info: EpochInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
     text = f"{_STAGES[info.stage]}epoch {info.epoch} of {info.n_epochs}"
     return info.epoch / info.n_epochs, text
+
+
+def error_text(agreement: Agreement) -> str:
+    """The error of predictions at the median row."""
+    if agreement.quantity == "probabilities":
+        return f"error of probabilities {agreement.median:.2g}"
+    return f"error of predictions {agreement.median:.1%} of their spread"
 
 
 def describe(history: list[AnnealedInfo]) -> str:

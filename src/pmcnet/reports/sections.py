@@ -163,6 +163,7 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
             "log-probability of the training data under the model, in nats; to compare models",
         ],
     ]
+    rows += list(_errors(found))
     rows += [[str(key), setting(value), ""] for key, value in found.items() if key not in _KNOWN]
     return Section(
         "diagnostics",
@@ -171,7 +172,26 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
     )
 
 
-_KNOWN = ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error")
+_ERRORS = ("n_islands", "quantity", "error", "error_upper", "rhat")
+_KNOWN = ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error", *_ERRORS)
+
+
+def _errors(found: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Rows about the error of predictions, where islands or chains tell it."""
+    if not found.get("n_islands"):
+        return
+    probabilities = found.get("quantity") == "probabilities"
+    shown = number if probabilities else share
+    unit = "total variation" if probabilities else "share of the predictive spread"
+    yield ["islands", count(found["n_islands"]), "independent runs whose disagreement is the error"]
+    for name, label in (("error", "error of predictions"), ("error_upper", "for one row in ten")):
+        value = found.get(name)
+        yield [label, shown(value) if real(value) else MISSING, f"Monte Carlo error, {unit}"]
+    yield [
+        "nested R-hat",
+        number(found.get("rhat")),
+        "the largest of all rows; 1 where islands agree",
+    ]
 
 
 def _khat(khat: Any, most: float | None) -> str:

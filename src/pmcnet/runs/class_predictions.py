@@ -12,6 +12,7 @@ from pmcnet import metrics
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.predictions import AveragedPrediction
 from pmcnet.runs import figure_data
+from pmcnet.runs.known_columns import known_columns
 from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, class_labels, scored
 
 
@@ -75,12 +76,14 @@ class ClassPredictions(NamedTuple):
 def class_columns(classes: NDArray[Any], found: AveragedPrediction) -> dict[str, NDArray[Any]]:
     """What a classification adds to each row of a table, by column name."""
     names = [f"probability_{name}" for name in classes]
-    return {
+    columns = {
         "prediction": classes[found.mean.argmax(1)],
         **dict(zip(names, found.mean.T, strict=True)),
         "epistemic": found.epistemic,
         "aleatoric": found.aleatoric,
+        "monte_carlo_error": found.monte_carlo_error,
     }
+    return known_columns(columns)
 
 
 def class_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:

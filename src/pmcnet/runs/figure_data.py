@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from pmcnet import metrics
-from pmcnet.ais.verdict import Verdict
+from pmcnet.ais.verdict import Verdict, evidence_note
 from pmcnet.bnn import ParticlePosterior
 
 Record = dict[str, Any]
@@ -30,14 +30,22 @@ def verdict_record(verdict: Verdict) -> Record:
 
 
 def diagnostics(posterior: ParticlePosterior) -> Record:
-    """ESS, k-hat, evidence and verdict."""
-    verdict = verdict_record(posterior.verdict)
+    """ESS, k-hat, evidence, the error of predictions, and the verdict."""
+    verdict, agreement = verdict_record(posterior.verdict), posterior.agreement
+    known = {} if agreement is None else agreement._asdict()
     return {
         "n_draws": posterior.samples.n_draws,
         "ess": posterior.ess,
         "khat": finite(posterior.khat),
         "log_evidence": finite(posterior.log_evidence),
         "log_evidence_error": finite(posterior.log_evidence_error),
+        "evidence": evidence_note(posterior.log_evidence_error),
+        "n_islands": posterior.n_islands or None,
+        "quantity": known.get("quantity"),
+        "error": finite(known.get("median", math.inf)),
+        "error_upper": finite(known.get("upper", math.inf)),
+        "std_error": finite(known.get("std_error", math.inf)),
+        "rhat": finite(known.get("rhat", math.inf)),
         "verdict": verdict["status"],
         "reason": verdict["reason"],
         "limits": verdict["limits"],

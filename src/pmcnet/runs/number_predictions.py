@@ -12,6 +12,7 @@ from pmcnet import metrics
 from pmcnet.estimators import PMCNetRegressor
 from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.runs import figure_data
+from pmcnet.runs.known_columns import known_columns
 from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, scored
 
 COVERAGE = 0.9
@@ -28,6 +29,7 @@ class NumberColumns(NamedTuple):
     upper: Array
     epistemic: Array
     aleatoric: Array
+    monte_carlo_error: Array
 
 
 class NumberPredictions(NamedTuple):
@@ -118,11 +120,13 @@ class NumberPredictions(NamedTuple):
 
 def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDArray[Any]]:
     """What a regression adds to each row of a table, by column name."""
-    return NumberColumns(
+    columns = NumberColumns(
         prediction=found.mean[:, 0],
         std=np.sqrt(found.total),
         lower=interval[:, 0],
         upper=interval[:, 1],
         epistemic=found.epistemic,
         aleatoric=found.aleatoric,
+        monte_carlo_error=found.monte_carlo_error,
     )._asdict()
+    return known_columns(columns)

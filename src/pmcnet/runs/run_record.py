@@ -27,6 +27,18 @@ LABELS = {
     "f1": "F1",
 }
 UNITS = {"nll": "nats"}
+_SHOWN = (
+    "n_draws",
+    "ess",
+    "khat",
+    "log_evidence",
+    "log_evidence_error",
+    "n_islands",
+    "quantity",
+    "error",
+    "error_upper",
+    "rhat",
+)
 
 
 def metrics_record(
@@ -103,10 +115,7 @@ def report_record(
             metric_entry(name, value, metrics["per_draw"].get(name))
             for name, value in metrics["bma"].items()
         ],
-        "diagnostics": {
-            key: metrics["diagnostics"][key]
-            for key in ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error")
-        },
+        "diagnostics": {key: metrics["diagnostics"][key] for key in _SHOWN},
         "history": per_step(model.history_),
         "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
         **plain(figures),

@@ -15,6 +15,8 @@ import torch
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
 from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.islands.algorithm import Islands
+from pmcnet.ais.islands.result import IslandsResult
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 
@@ -37,7 +39,7 @@ class EvidenceSearch:
     """The chosen target with its posterior, all trials, and whether a maximum was reached."""
 
     target: BayesianTarget
-    result: AnnealedResult
+    result: AnnealedResult | IslandsResult
     trials: tuple[Trial, ...]
     converged: bool
 
@@ -49,7 +51,7 @@ class EvidenceSearch:
 
 def evidence_prior(
     target: BayesianTarget,
-    sampler: AnnealedPMC,
+    sampler: AnnealedPMC | Islands,
     *,
     seed: int,
     low: float = 0.05,
@@ -80,7 +82,7 @@ def evidence_prior(
         raise InputError(
             f"n_trials must be at least 1 and tolerance positive; got {n_trials}, {tolerance}."
         )
-    found: list[tuple[BayesianTarget, AnnealedResult, Trial]] = []
+    found: list[tuple[BayesianTarget, AnnealedResult | IslandsResult, Trial]] = []
     sigma, converged = target.prior.sigma, False
     while len(found) < n_trials:
         trial_target = replace(target, prior=target.prior.rescaled(sigma))
@@ -101,7 +103,7 @@ def evidence_prior(
     return EvidenceSearch(*found[chosen][:2], tuple(trial for _, _, trial in found), converged)
 
 
-def _trial(target: BayesianTarget, result: AnnealedResult) -> Trial:
+def _trial(target: BayesianTarget, result: AnnealedResult | IslandsResult) -> Trial:
     weights, _ = target.parts(result.samples.theta)
     slope = target.prior.scale_gradient(weights, target.network.layout).double()[:, None]  # (P, 1)
     return Trial(
@@ -126,7 +128,7 @@ def _next(trials: list[Trial]) -> float:
 
 
 def _choose(trials: list[Trial]) -> int:
-    """The smallest derivative among the trials with the largest evidence, within 2 errors."""
+    """The smallest scale among the trials with the largest evidence, within 2 errors."""
     top = max(trials, key=lambda t: t.log_evidence)
 
     def competes(t: Trial) -> bool:
@@ -134,4 +136,4 @@ def _choose(trials: list[Trial]) -> int:
         return top.log_evidence - t.log_evidence <= 2 * noise
 
     candidates = [i for i, t in enumerate(trials) if competes(t)]
-    return min(candidates, key=lambda i: abs(trials[i].slope))
+    return min(candidates, key=lambda i: trials[i].sigma)

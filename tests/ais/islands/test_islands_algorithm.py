@@ -97,7 +97,8 @@ def test_history_tells_errors_and_what_is_left(run):
     assert result.history[0].error == math.inf
     assert result.history[-1].left == 0
     line = result.history[-1].line()
-    assert line["temperature"] == 1 and line["n_islands"] == 8
+    assert line["temperature"] == 1
+    assert line["n_islands"] == 8
 
 
 def test_two_modes_that_particles_cannot_cross_widen_the_stated_error():
@@ -154,7 +155,8 @@ def test_trajectories_shorten_where_time_is_short(run):
 def test_even_places_are_distinct_and_inside(size, n):
     places = evenly(size, n)
     assert len(places) == min(size, n) == len(set(places.tolist()))
-    assert places.min() >= 0 and places.max() < size
+    assert places.min() >= 0
+    assert places.max() < size
 
 
 def test_kept_populations_are_spread_over_the_rounds():

@@ -36,8 +36,8 @@ class ChainResult:
 
     @property
     def samples(self) -> WeightedSamples:
-        """All draws of all chains, equally weighted."""
-        theta = self.theta.flatten(0, 1)
+        """All draws of all chains, one chain after another, equally weighted."""
+        theta = self.theta.transpose(0, 1).flatten(0, 1)
         return WeightedSamples(theta, theta.new_zeros(len(theta), dtype=torch.float64))
 
     @cached_property

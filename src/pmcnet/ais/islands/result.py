@@ -7,12 +7,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from pmcnet.ais.agreement import Agreement
+from pmcnet.ais.agreement import Agreement, standard_error
 from pmcnet.ais.annealed.state import islands_evidence_error
 from pmcnet.ais.diagnostics import log_evidence
 from pmcnet.ais.islands.draws import draws_of, evenly
 from pmcnet.ais.islands.state import IslandsInfo, IslandsState
 from pmcnet.ais.samples import SampleDiagnostics, WeightedSamples
+from pmcnet.ais.tiling import in_groups
 from pmcnet.ais.verdict import Verdict, islands_verdict
 
 
@@ -75,6 +76,10 @@ class IslandsResult(SampleDiagnostics):
     def n_gradients(self) -> int:
         """Batches of gradients in all, one gradient for each particle of a batch."""
         return sum(info.n_gradients for info in self.history)
+
+    def mean_error(self, value: Tensor) -> Tensor:
+        """Standard errors of the means of values (n_draws, S), from the islands: (S,)."""
+        return standard_error(in_groups(value.double(), self.n_islands).mean(1))
 
     @property
     def verdict(self) -> Verdict:

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
+from pmcnet.ais.agreement import Agreement
+from pmcnet.ais.verdict.island_rules import error_limits, error_rules, stated
 from pmcnet.ais.verdict.limits import (
     DRIFT_LEVEL,
+    LEAST_GROUPS,
     MAX_RHAT,
     MIN_ACCEPTANCE,
     MIN_CHAIN_DRAWS,
@@ -22,8 +25,14 @@ if TYPE_CHECKING:
 LONGER_CHAINS = "Run longer: more warm-up, more draws."
 
 
-def chain_verdict(result: "ChainResult") -> Verdict:
-    """Judge parallel chains by whether they agree, have settled, and have moved."""
+def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> Verdict:
+    """Judge parallel chains by whether they agree, have settled, and have moved.
+
+    Args:
+        result: draws of the chains.
+        agreement: how far the chains agree in what they predict, each as an island of its own;
+            without it, R-hat of the monitored quantities must be near 1.
+    """
     n_chains = result.log_density.shape[1]
     limits = {
         "ess": MIN_ESS,
@@ -36,8 +45,13 @@ def chain_verdict(result: "ChainResult") -> Verdict:
         few = f"there are {len(result.log_density)} draws of each chain, too few to judge"
         return Verdict("degenerate", f"{few}. {LONGER_CHAINS}", limits)
     agree = f"R-hat of the predictions is {result.rhat:.3f}, {result.ess:.0f} draws are effective"
-    reason = f"{agree}, and log pi does not drift."
-    return first_broken(_chain_rules(result, limits), reason, limits)
+    if agreement is None or n_chains < LEAST_GROUPS:
+        rules = (*_chain_rules(result, limits), *_agreeing_rules(result))
+        return first_broken(iter(rules), f"{agree}, and log pi does not drift.", limits)
+    limits |= error_limits(agreement)
+    rules = (*_chain_rules(result, limits), *error_rules(agreement, "chains", LONGER_CHAINS))
+    known = f"{stated(agreement)}, by the disagreement of {n_chains} chains"
+    return first_broken(iter(rules), f"{known}, and log pi does not drift.", limits)
 
 
 def max_chain_drift(n_chains: int) -> float:
@@ -73,6 +87,9 @@ def _chain_rules(result: "ChainResult", limits: Mapping[str, float]) -> Iterator
         f"their means, which should be below {MAX_RHAT}): they still drift, or move too slowly",
         LONGER_CHAINS,
     )
+
+
+def _agreeing_rules(result: "ChainResult") -> Iterator[Rule]:
     yield Rule(
         not result.rhat < MAX_RHAT,
         "doubtful",

@@ -27,10 +27,7 @@ LONGER_POLISH = "Give it more time: a larger budget, or a larger polish."
 def islands_verdict(result: "IslandsResult") -> Verdict:
     """Judge islands by how far they disagree in what they predict."""
     agreement, state = result.agreement, result.state
-    median, upper = MAX_ERROR[agreement.quantity]
-    limits = {
-        "error": median,
-        "error_upper": upper,
+    limits = error_limits(agreement) | {
         "rhat": SEPARATE_RHAT,
         "acceptance": MIN_ACCEPTANCE,
         "shift": MAX_SHIFT,
@@ -41,7 +38,7 @@ def islands_verdict(result: "IslandsResult") -> Verdict:
         if state.annealed:
             stopped = "the run stopped before any draw at the posterior"
         return Verdict("degenerate", f"{stopped}. Continue it, or give it more time.", limits)
-    known = f"{_stated(agreement)}, by the disagreement of {agreement.n_islands} islands."
+    known = f"{stated(agreement)}, by the disagreement of {agreement.n_islands} islands."
     return first_broken(_islands_rules(result), known, limits)
 
 
@@ -76,7 +73,7 @@ def evidence_note(log_evidence_error: float) -> str:
     )
 
 
-def _stated(agreement: Agreement) -> str:
+def stated(agreement: Agreement) -> str:
     """The error of predictions in words."""
     if agreement.quantity == "probabilities":
         return (
@@ -123,13 +120,25 @@ def _islands_rules(result: "IslandsResult") -> Iterator[Rule]:
         "posterior was not reached when the draws began",
         LONGER_POLISH,
     )
-    median, upper = MAX_ERROR[agreement.quantity]
     needed = needed_islands(agreement)
     seconds = math.ceil(result.state.seconds * needed / n)
     budget = f"{seconds} s" if seconds < 60 else f"{math.ceil(seconds / 60)} min"
+    more = f"About {needed} islands would bring that below the limits, a budget of about {budget}."
+    yield from error_rules(agreement, "islands", more)
+
+
+def error_limits(agreement: Agreement) -> dict[str, float]:
+    """The limits that the error of predictions is judged by."""
+    median, upper = MAX_ERROR[agreement.quantity]
+    return {"error": median, "error_upper": upper}
+
+
+def error_rules(agreement: Agreement, what: str, remedy: str) -> Iterator[Rule]:
+    """Whether the error of predictions is small enough; `what` are those that disagree."""
+    median, upper = MAX_ERROR[agreement.quantity]
     yield Rule(
         not (agreement.median <= median and agreement.upper <= upper),
         "doubtful",
-        f"{_stated(agreement)}: the {n} islands disagree",
-        f"About {needed} islands would bring that below the limits, a budget of about {budget}.",
+        f"{stated(agreement)}: the {agreement.n_islands} {what} disagree",
+        remedy,
     )

@@ -33,6 +33,8 @@ MAX_ERROR: Mapping[str, tuple[float, float]] = MappingProxyType(
 """Monte Carlo error that predictions may have at the median row and at the 90th percentile, of
 coordinates at the worst one: in predictive standard deviations, of probabilities the total
 variation."""
+LEAST_GROUPS = 4
+"""Chains from which their disagreement in predictions says more than R-hat."""
 STOPPING_SHARE = 0.8
 """Share of these limits at which a run ends: the error is itself known by a few islands only."""
 MAX_SHIFT = 0.2
