@@ -18,7 +18,7 @@ from sklearn import datasets
 from torch import Tensor
 
 from pmcnet import ais, bnn, data
-from pmcnet.ais.agreement import IslandMoments
+from pmcnet.ais.agreement import IslandMoments, student_factor
 from pmcnet.bnn.island_predictions import predicted
 from pmcnet.errors import InputError
 from pmcnet.methods.extras.nuts import NUTSMethod
@@ -163,12 +163,7 @@ class Case:
         return self.network.layout.dim + self.likelihood.n_extra
 
     def problem(self, folder: Path | None = None, device: str = "cpu") -> Problem:
-        """Inputs and the target of a regression in units of the training rows.
-
-        Args:
-            folder: that of the data, for a table of `uci/`.
-            device: of the rows.
-        """
+        """Standardised by the training rows; the folder is that of the data, with `uci/` in it."""
         raw = self._read(folder)
         n = min(self.n_rows, raw.first_held_out or len(raw.x))
         x, y = raw.x[:n].astype(float), raw.y[:n].astype(float)
@@ -180,18 +175,15 @@ class Case:
         compared = (others if len(others) >= LEAST_COMPARED else x)[:MOST_COMPARED]
         parts = (x - centre) / spread, y, (compared - centre) / spread
         rows, values, held_out = (torch.as_tensor(p).to(device, torch.float32) for p in parts)
-        prior = (bnn.GaussianPrior if self.prior == "gaussian" else bnn.LayerGaussianPrior)(
-            self.sigma
-        )
+        kind = bnn.GaussianPrior if self.prior == "gaussian" else bnn.LayerGaussianPrior
         return Problem(
-            bnn.BayesianTarget(self.network, self.likelihood, rows, values, prior=prior),
+            bnn.BayesianTarget(self.network, self.likelihood, rows, values, prior=kind(self.sigma)),
             held_out,
             np.array([np.cos(part).sum() for part in parts]),
         )
 
     def _read(self, folder: Path | None) -> Raw:
-        read = TABLES[self.table].read
-        if read is not None:
+        if read := TABLES[self.table].read:
             return read()
         if folder is None:
             raise InputError(f"{self.name} needs uci/{self.table}.npz. Give its folder by --data.")
@@ -240,7 +232,7 @@ CASES = (
 ISLANDS = ais.Islands(
     annealing=ais.AnnealedPMC(n_particles=64, n_islands=64, ess_fraction=0.7, n_moves=2),
     n_islands=64,
-    polish=4.0,
+    polish=1.5,
     n_draws=16384,
 )
 NUTS = NUTSMethod(n_chains=8, n_warmup=1000, n_draws=2000)
@@ -254,8 +246,8 @@ def moments(target: bnn.BayesianTarget, islands: Tensor, x: Tensor) -> IslandMom
 
 
 def plain_error(moments: IslandMoments) -> Array:
-    """Standard error of the average prediction (N, C), without Student's factor."""
-    return (moments.mean.std(0) / moments.n_islands**0.5).cpu().numpy()
+    """Standard error of the average (N, C), without Student's factor; infinite for one island."""
+    return (moments.mean_error / student_factor(max(2, moments.n_islands))).cpu().numpy()
 
 
 def reference(case: Case, problem: Problem, method: ais.Islands | NUTSMethod) -> dict[str, Any]:

@@ -255,7 +255,7 @@ def test_setting_that_cannot_be_is_refused(fit, options, says):
         ("n_particles=24.5", "n_particles must be a whole number; got 24.5"),
         ("ess_fraction=high", "ess_fraction must be a number; got 'high'"),
         ("ess_fraction=7", "ess_fraction"),
-        ("wings=2", "annealed has no setting wings; it has n_particles"),
+        ("wings=2", "annealed has no setting wings; it has n_islands"),
     ],
 )
 def test_option_of_annealed_that_cannot_be_is_refused(fit, option, says):

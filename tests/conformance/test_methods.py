@@ -15,7 +15,7 @@ TRAINED = [name for name in NAMES if METHODS[name].grid]
 
 PMC = {"n_proposals": 3, "n_draws": 8, "n_steps": 2, "n_epochs": 3}
 TINY = {
-    "annealed": {"n_particles": 24},
+    "annealed": {"n_islands": 4, "n_particles": 8},
     **dict.fromkeys(("pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
     **{name: {"n_epochs": 5} for name in TRAINED},
     "ensemble": {"n_epochs": 5, "n_members": 3},

@@ -63,7 +63,11 @@ def registered(monkeypatch):
 
 def fitted():
     frame = numbers(60)
-    settings = {"method_options": {"n_particles": 48}, "prior_std": 1.0, "random_state": 0}
+    settings = {
+        "method_options": {"n_islands": 4, "n_particles": 16},
+        "prior_std": 1.0,
+        "random_state": 0,
+    }
     model = PMCNetRegressor((2,), method="annealed", likelihood="toy", device="cpu", **settings)
     x = frame[["x", "z"]].to_numpy()
     return model.fit(x, frame["y"].to_numpy()), x, frame["y"].to_numpy()

@@ -5,7 +5,7 @@ import numpy as np
 QUICK = {
     "hidden_layer_sizes": (3,),
     "method": "annealed",
-    "method_options": {"n_particles": 48},
+    "method_options": {"n_islands": 4, "n_particles": 16},
     "prior_std": 1.0,
     "random_state": 0,
     "device": "cpu",

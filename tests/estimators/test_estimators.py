@@ -320,7 +320,7 @@ def test_verbose_tells_on_standard_error(capfd):
     PMCNetRegressor(**QUICK, verbose=1).fit(*numbers(20))
     out, err = capfd.readouterr()
     assert out == ""
-    assert "annealing 48 networks" in err
+    assert "annealing 4 islands of 16 networks at a time" in err
 
 
 def test_auto_says_which_method_and_why():
@@ -440,7 +440,11 @@ def test_coverage_is_checked_wherever_it_is_given(regressor):
 def test_validation_rows_count_as_often_as_they_were_given():
     x, y = numbers(40)
     weight = np.where(np.arange(40) % 2, 1.0, 3.0)
-    options = {**QUICK, "prior_std": "validation", "method_options": {"n_particles": 16}}
+    options = {
+        **QUICK,
+        "prior_std": "validation",
+        "method_options": {"n_islands": 4, "n_particles": 8},
+    }
     weighted = PMCNetRegressor(**options).fit(x, y, sample_weight=weight)
     repeated = PMCNetRegressor(**options).fit(
         np.repeat(x, weight.astype(int), 0), np.repeat(y, weight.astype(int))

@@ -12,7 +12,7 @@ QUICK = {
     "hidden_layer_sizes": (3,),
     "prior_std": 1.0,
     "method": "annealed",
-    "method_options": {"n_particles": 24},
+    "method_options": {"n_islands": 4, "n_particles": 8},
 }
 ESTIMATORS = [PMCNetClassifier(**QUICK), PMCNetRegressor(**QUICK)]
 

@@ -6,7 +6,7 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor
 
 PMC = {"n_proposals": 3, "n_draws": 6, "n_steps": 2, "n_epochs": 2}
 METHODS = {
-    "annealed": {"n_particles": 8, "ess_fraction": 0.1},
+    "annealed": {"n_islands": 2, "n_particles": 4, "ess_fraction": 0.1},
     "pmcnet": PMC,
     "pmcnet-light": PMC,
     "adam-map": {"n_epochs": 2},

@@ -38,7 +38,7 @@ DATA = ("fit", "wine", "--hidden", "4", "--device", "cpu", "--passes", "10", "--
 FIXED = ("--prior-std", "1")
 PMC = ("n_proposals=12", "n_draws=30", "n_steps=25", "n_epochs=25", "batch_size=20")
 OPTIONS = {
-    "annealed": ("n_particles=48",),
+    "annealed": ("n_islands=8", "batch=4", "n_particles=12"),
     "hmc": (
         "n_chains=4",
         "n_warmup=20",

@@ -33,7 +33,7 @@ from pmcnet.runs.folder import read_json
 QUICK: dict[str, Any] = {
     "hidden_layer_sizes": (2,),
     "method": "annealed",
-    "method_options": {"n_particles": 16},
+    "method_options": {"n_islands": 4, "n_particles": 4},
     "prior_std": 1.0,
     "random_state": 0,
     "device": "cpu",

@@ -29,7 +29,7 @@ from pmcnet.runs.folder import RunFolder
 
 PMC = {"n_proposals": 4, "n_draws": 10, "n_steps": 3, "n_epochs": 5}
 METHODS: Mapping[str, Mapping[str, Any]] = {
-    "annealed": {"n_particles": 32},
+    "annealed": {"n_islands": 4, "n_particles": 8},
     "hmc": {"n_chains": 4, "n_warmup": 6, "n_draws": 6, "max_leapfrog": 4, "n_epochs": 3},
     "pmcnet": PMC,
     "pmcnet-light": PMC,

@@ -29,7 +29,7 @@ PMC = ("n_proposals=4", "n_draws=5", "n_steps=4", "n_epochs=6")
 OPTIONS = {
     **dict.fromkeys(NAMES, ("n_epochs=6",)),
     **dict.fromkeys(("pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc"), PMC),
-    "annealed": ("n_particles=24",),
+    "annealed": ("n_islands=4", "n_particles=8"),
     "hmc": (
         "n_chains=2",
         "n_warmup=3",

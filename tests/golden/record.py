@@ -33,7 +33,7 @@ Hashes = dict[str, str]
 
 PMC = {"n_proposals": 8, "n_draws": 20, "n_steps": 4, "n_epochs": 5}
 OPTIONS: dict[str, dict[str, Any]] = {
-    "annealed": {"n_particles": 32},
+    "annealed": {"n_islands": 4, "n_particles": 8},
     "hmc": {
         "n_chains": 4,
         "n_warmup": 8,
@@ -211,7 +211,7 @@ FIT = [
     "10",
 ]
 RUNS = {
-    "annealed": ("n_particles=48",),
+    "annealed": ("n_islands=4", "n_particles=12"),
     "hmc": (
         "n_chains=4",
         "n_warmup=20",

@@ -15,11 +15,12 @@ def test_nothing_is_advised_where_the_posterior_can_be_trusted():
     assert advice(model("trustworthy")) == []
 
 
-@pytest.mark.parametrize(("given", "doubled"), [({"n_particles": 300}, 600), ({}, 1008)])
-def test_more_networks_are_advised_first(given, doubled):
+@pytest.mark.parametrize(("given", "doubled"), [({"n_islands": 12}, 24), ({}, 16)])
+def test_more_islands_are_advised_first(given, doubled):
     first, *rest = advice(model("doubtful", **given))
-    assert f"--option n_particles={doubled} " in first
-    assert len(rest) == 3
+    assert f"--option n_islands={doubled} " in first
+    assert "larger --budget" in first
+    assert len(rest) == 2
 
 
 def test_chains_are_advised_to_run_longer():

@@ -25,7 +25,7 @@ def test_models_are_marked_by_what_they_predict():
     source = np.random.default_rng(0)
     x = source.normal(size=(120, 2))
     quick = {"hidden_layer_sizes": (2,), "prior_std": 1.0, "random_state": 0, "device": "cpu"}
-    options = {"method": "annealed", "method_options": {"n_particles": 24}}
+    options = {"method": "annealed", "method_options": {"n_islands": 4, "n_particles": 8}}
     y = x[:, 0] + 0.1 * source.normal(size=120)
     good = PMCNetRegressor(**quick, **options).fit(x[:60], y[:60])
     bad = PMCNetRegressor(**quick, **options).fit(x[:60], source.permutation(y[:60]))

@@ -13,7 +13,7 @@ Bayesian Analysis, 2024).
 
 import math
 from collections.abc import Sequence
-from typing import Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Self, TypeVar, get_args
 
 import numpy as np
 import torch
@@ -163,6 +163,14 @@ class Agreement(NamedTuple):
             drift,
             float(ess.median()),
         )
+
+    @classmethod
+    def of_plain(cls, stored: Sequence[Any] | None) -> Self | None:
+        """From a list of its parts, infinite ones None; None where there is none."""
+        if stored is None:
+            return None
+        quantity, n_islands, *numbers = stored
+        return cls(quantity, n_islands, *(math.inf if x is None else float(x) for x in numbers))
 
     def agreed(self, comm: Communicator) -> Self:
         """That of the first process."""

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.verdict import Verdict
-from pmcnet.bnn import BayesianTarget, Network, ParticlePosterior, Predictive
+from pmcnet.bnn import BayesianTarget, Network, ParticlePosterior
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
@@ -153,18 +153,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def predictive(self, X: Any) -> AveragedPrediction:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
-        return self._in_units(self._posterior().predict(self._inputs(X)))
-
-    def _in_units(self, found: Predictive) -> AveragedPrediction:
-        mean, total, aleatoric, epistemic, error = (part.double().cpu().numpy() for part in found)
-        units = self._units()
-        return AveragedPrediction(
-            units.values(mean),
-            units.variances(total),
-            units.variances(aleatoric),
-            units.variances(epistemic),
-            units.scale * error,
-        )
+        return AveragedPrediction.of(self._posterior().predict(self._inputs(X)), self._units())
 
     def _with_errors(self, X: Any) -> AveragedPrediction:
         """`predictive`, refused where nothing tells the Monte Carlo error."""

@@ -292,13 +292,5 @@ def _posterior(
         recorded_verdict=model.verdict_,
         recorded_error=math.inf if error is None else float(error),
         known_ess=float(record["ess"]),
-        agreement=_agreement(record["agreement"]),
+        agreement=Agreement.of_plain(record["agreement"]),
     )
-
-
-def _agreement(stored: list[Any] | None) -> Agreement | None:
-    """How far islands agreed; infinite errors are stored as null."""
-    if stored is None:
-        return None
-    quantity, n_islands, *numbers = stored
-    return Agreement(quantity, n_islands, *(math.inf if x is None else float(x) for x in numbers))

@@ -1,12 +1,14 @@
 """What estimators return besides arrays."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from pmcnet.ais.agreement import expected_tv
+from pmcnet.bnn import Predictive
+from pmcnet.bnn.likelihoods.response import Units
 
 Array = NDArray[np.float64]
 
@@ -35,6 +37,13 @@ class AveragedPrediction(NamedTuple):
     aleatoric: Array
     epistemic: Array
     error: Array
+
+    @classmethod
+    def of(cls, found: Predictive, units: Units) -> Self:
+        """What a posterior predicts, in units of y."""
+        mean, total, aleatoric, epistemic, error = (part.double().cpu().numpy() for part in found)
+        variances = (units.variances(part) for part in (total, aleatoric, epistemic))
+        return cls(units.values(mean), *variances, units.scale * error)  # type: ignore[call-arg]
 
     @property
     def monte_carlo_error(self) -> Array:

@@ -139,7 +139,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             self._inputs(X), _ends(coverage)
         )
         interval = self._units().values(quantiles.mT.double().cpu().numpy())
-        return self._in_units(found), interval
+        return AveragedPrediction.of(found, self._units()), interval
 
     def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
         """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""

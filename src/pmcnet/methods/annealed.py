@@ -101,7 +101,7 @@ class AnnealedOptions(Settings):
 
     n_islands: int | None = None
     n_particles: int = 64
-    n_networks: int = 1024
+    n_networks: int = 2048
     ess_fraction: float = 0.5
     n_moves: int | None = 1
     max_correlation: float = 0.25

@@ -25,7 +25,7 @@ def advice(model: Model) -> list[str]:
             "not a posterior.",
         ]
     given = " ".join(f"--option {name}={value}" for name, value in longer.items())
-    sizes = " and ".join(str(now[name]) for name in longer)
+    sizes = " and ".join(str(now[name] or "by the budget") for name in longer)
     grows = all(now[name] < most for name, most in settings.largest.items())
     budget = "a larger --budget, or " if grows else ""
     return [f"Run longer: {budget}{given} (now {sizes}).", *settings.remedies, _USEFUL]

@@ -11,6 +11,7 @@ from pmcnet import data
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, Matrix
 from pmcnet.runs.config import RunSettings, Task
+from pmcnet.runs.known_columns import ERROR
 from pmcnet.runs.number_predictions import NumberColumns
 from pmcnet.runs.target_column import response_of
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 ADDED = {
-    "classification": ("prediction", "epistemic", "aleatoric"),
+    "classification": ("prediction", "epistemic", "aleatoric", ERROR),
     "regression": NumberColumns._fields,
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""

@@ -220,7 +220,7 @@ def test_state_of_another_method_is_refused(name, other, tmp_path):
         ({"epoch": 1.5, "seed": 1, "stage": "fit"}, "epoch must be"),
         ({"epoch": 1, "seed": -1, "stage": "fit"}, "seed must be"),
         ({"epoch": 1, "seed": 1, "stage": "end"}, "stage must be"),
-        ({"epoch": 1, "seed": 1, "stage": []}, "stage must be"),
+        ({"epoch": 1, "seed": 1, "stage": []}, "holds no lists"),
         ({"epoch": 1, "seed": 1, "stage": "fit", "more": 1}, "more"),
         ({"epoch": 1, "stage": "fit"}, "seed"),
         ({"epoch": 1, "seed": 1, "stage": "fit", "tensors": 3}, "belongs nowhere"),

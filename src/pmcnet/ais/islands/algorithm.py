@@ -30,11 +30,13 @@ from pmcnet.ais.islands.schedule import capped, fits, remaining
 from pmcnet.ais.islands.state import IslandsInfo, IslandsState, Polish
 from pmcnet.ais.path import Path, Tempered
 from pmcnet.ais.sampler import Observer, run
-from pmcnet.ais.verdict import is_known
+from pmcnet.ais.verdict import has_forgotten, is_known
 from pmcnet.errors import InputError
 
 LEAST_ROUNDS = 4
 """Rounds of polishing that count before anything is concluded from them."""
+MOST_POLISH = 4.0
+"""Times its share that polishing may take while predictions still remember where they were."""
 LEAST_KEPT = 2
 """Populations that are kept of a batch of so many rounds; see `draws.with_population`."""
 MOST_ISLANDS = 512
@@ -58,7 +60,7 @@ class Islands:
     annealing: AnnealedPMC = AnnealedPMC(n_particles=64, n_islands=8, ess_fraction=0.5, n_moves=1)
     n_islands: int | None = 8
     polish: float = 0.5
-    n_draws: int = 1024
+    n_draws: int = 2048
     max_seconds: float | None = None
 
     default_steps: ClassVar[int | None] = None
@@ -201,7 +203,7 @@ class Islands:
     ) -> tuple[IslandsState, IslandsInfo]:
         state, moves = polished(self.annealing, state, path, comm)
         if state.n_islands:
-            state = state._replace(agreement=agreement(state, path).agreed(comm))
+            state = state._replace(agreement=agreement(state, path, self.n_draws).agreed(comm))
         return state, IslandsInfo.of_polishing(state, moves)
 
     def _concluded(
@@ -213,9 +215,10 @@ class Islands:
             return state._replace(ended=True)
         if state.polish.n_rounds < LEAST_ROUNDS:
             return state
-        if self.n_islands is None and is_known(state.agreement):
+        if self.n_islands is None and is_known(state.agreement) and has_forgotten(state):
             return state._replace(ended=True)
-        if state.polish.n_gradients < self.polish * state.n_gradients:
+        spent = state.polish.n_gradients / (self.polish * state.n_gradients)
+        if spent < 1 or (spent < MOST_POLISH and not has_forgotten(state)):
             return state
         enough = MOST_ISLANDS if self.n_islands is None else self.n_islands
         if state.n_islands >= enough:

@@ -38,35 +38,51 @@ def evenly(size: int, n: int) -> Tensor:
     return (torch.arange(n) * size + size // 2) // n
 
 
-def agreement(state: IslandsState, path: Path) -> Agreement:
-    """How far all islands whose draws count agree on what is monitored."""
-    batch, kept = state.batch, state.polish.kept
-    own = [IslandMoments.of(path.predictions(theta), batch.n_islands) for theta in kept]
-    shift, parts = 0.0, []
-    if own:
-        together = _mean(own)
-        parts.append(together)
-        half = len(own) // 2
-        if half:
-            early, late = _mean(own[:half]).mean, _mean(own[-half:]).mean
-            spread = together.variance.sqrt()
-            shift = drift(early, late, spread, max_chain_drift(batch.n_islands))
-    if state.n_finished:
-        before = path.predictions(state.finished.flatten(0, 1))
-        parts.insert(0, IslandMoments.of(before, state.n_finished))
-    return Agreement.of(IslandMoments.joined(parts), path.quantity, shift)
+def islands_of(state: IslandsState, n_draws: int) -> Tensor:
+    """The draws that count, at most `n_draws` in all, as many of each island: (G, k, D)."""
+    parts = [state.finished] if state.n_finished else []
+    if len(state.polish.kept):
+        n = state.polish.kept.shape[0] * state.polish.kept.shape[1] // state.batch.n_islands
+        parts.append(draws_of(state.polish, state.batch.n_islands, n))
+    if not parts:
+        return state.finished[:0]
+    most = n_draws // sum(len(part) for part in parts)
+    k = max(1, min(most, *(part.shape[1] for part in parts)))
+    return torch.cat([part[:, evenly(part.shape[1], k)] for part in parts])
+
+
+def agreement(state: IslandsState, path: Path, n_draws: int) -> Agreement:
+    """How far all islands agree on what is monitored, by the draws that count."""
+    islands = islands_of(state, n_draws)
+    moments = IslandMoments.of(path.predictions(islands.flatten(0, 1)), len(islands))
+    return Agreement.of(moments, path.quantity, _shift(state, path, moments.variance.sqrt()))
+
+
+def _shift(state: IslandsState, path: Path, spread: Tensor) -> float:
+    """What predictions of the batch shifted by from the first half of its draws to the second."""
+    kept, n = state.polish.kept, state.batch.n_islands
+    half = len(kept) // 2
+    if not half:
+        return 0.0
+    early, late = (
+        IslandMoments.of(path.predictions(part.transpose(0, 1).flatten(0, 1)), n).mean
+        for part in (kept[:half], kept[-half:])
+    )
+    return drift(early, late, spread, max_chain_drift(n))
 
 
 def correlation(path: Path, before: Tensor, after: Tensor, n_islands: int) -> float:
-    """Correlation of predictions of particles (n, D) with their earlier ones, within islands."""
+    """Correlation of predictions of particles (n, D) with their earlier ones, within islands.
+
+    The mean over the predictions, of coordinates the largest: each of them has to be forgotten.
+    """
     early, late = (
         in_groups(path.predictions(theta).mean.flatten(1), n_islands) for theta in (before, after)
     )
     a, b = early - early.mean(1, keepdim=True), late - late.mean(1, keepdim=True)
     each = (a * b).sum((0, 1)) / (a.square().sum((0, 1)) * b.square().sum((0, 1))).sqrt()
     known = each[each.isfinite()]
-    return float(known.mean().clamp(-1, 1)) if len(known) else 0.0
-
-
-def _mean(parts: list[IslandMoments]) -> IslandMoments:
-    return IslandMoments(*(torch.stack(each).mean(0) for each in zip(*parts, strict=True)))
+    if not len(known):
+        return 0.0
+    found = known.max() if path.quantity == "coordinates" else known.mean()
+    return float(found.clamp(-1, 1))

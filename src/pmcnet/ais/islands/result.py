@@ -10,7 +10,7 @@ from torch import Tensor
 from pmcnet.ais.agreement import Agreement, standard_error
 from pmcnet.ais.annealed.state import islands_evidence_error
 from pmcnet.ais.diagnostics import log_evidence
-from pmcnet.ais.islands.draws import draws_of, evenly
+from pmcnet.ais.islands.draws import islands_of
 from pmcnet.ais.islands.state import IslandsInfo, IslandsState
 from pmcnet.ais.samples import SampleDiagnostics, WeightedSamples
 from pmcnet.ais.tiling import in_groups
@@ -32,13 +32,7 @@ class IslandsResult(SampleDiagnostics):
     @cached_property
     def islands(self) -> Tensor:
         """Draws by island (G, k, D); none before any was polished."""
-        state, n = self.state, self.n_islands
-        each = max(1, self.n_draws // max(1, n))
-        parts = [state.finished[:, evenly(state.finished.shape[1], each)]]
-        if len(state.polish.kept):
-            own = draws_of(state.polish, state.batch.n_islands, state.finished.shape[1])
-            parts.append(own[:, evenly(own.shape[1], each)])
-        return torch.cat(parts) if n else parts[0][:, :0]
+        return islands_of(self.state, self.n_draws)
 
     @cached_property
     def samples(self) -> WeightedSamples:  # type: ignore[override]

@@ -195,7 +195,8 @@ class IslandsInfo(NamedTuple):
         """The step as plain data; `temperature` is the public name of beta in histories."""
         fields = self._asdict()
         first = {"step": fields.pop("step"), "temperature": fields.pop("beta")}
-        return {**first, **fields}
+        del fields["left"]  # a forecast
+        return {**first, "polishing": fields.pop("stage") == "polishing", **fields}
 
 
 def _check_draws(value: Any, name: str, shape: tuple[int, ...]) -> None:

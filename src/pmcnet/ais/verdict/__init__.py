@@ -2,7 +2,13 @@
 
 from pmcnet.ais.verdict.annealed_rules import annealed_verdict
 from pmcnet.ais.verdict.chain_rules import chain_verdict, max_chain_drift
-from pmcnet.ais.verdict.island_rules import evidence_note, is_known, islands_verdict, needed_islands
+from pmcnet.ais.verdict.island_rules import (
+    evidence_note,
+    has_forgotten,
+    is_known,
+    islands_verdict,
+    needed_islands,
+)
 from pmcnet.ais.verdict.rules import STATUSES, Rule, Status, Verdict, unmeasured
 from pmcnet.ais.verdict.weight_rules import khat_limit, verdict
 
@@ -14,6 +20,7 @@ __all__ = [
     "annealed_verdict",
     "chain_verdict",
     "evidence_note",
+    "has_forgotten",
     "is_known",
     "islands_verdict",
     "khat_limit",

@@ -19,6 +19,7 @@ from pmcnet.ais.verdict.rules import Rule, Verdict, first_broken
 
 if TYPE_CHECKING:
     from pmcnet.ais.islands.result import IslandsResult
+    from pmcnet.ais.islands.state import IslandsState
 
 MORE_ISLANDS = "Give it more time: a larger budget, or more islands."
 LONGER_POLISH = "Give it more time: a larger budget, or a larger polish."
@@ -31,7 +32,7 @@ def islands_verdict(result: "IslandsResult") -> Verdict:
         "rhat": SEPARATE_RHAT,
         "acceptance": MIN_ACCEPTANCE,
         "shift": MAX_SHIFT,
-        "correlation": MAX_POLISH_CORRELATION,
+        "correlation": MAX_POLISH_CORRELATION[agreement.quantity],
     }
     if result.n_islands < MIN_ISLANDS:
         stopped = f"the run stopped at inverse temperature {state.batch.beta:.3g} of 1"
@@ -50,6 +51,12 @@ def is_known(agreement: Agreement) -> bool:
         and agreement.upper <= STOPPING_SHARE * upper
         and agreement.drift <= MAX_SHIFT
     )
+
+
+def has_forgotten(state: "IslandsState") -> bool:
+    """Whether polishing has moved particles well away from where annealing left them."""
+    most = MAX_POLISH_CORRELATION[state.agreement.quantity]
+    return state.polish.correlation <= STOPPING_SHARE * most
 
 
 def needed_islands(agreement: Agreement) -> int:
@@ -107,7 +114,7 @@ def _islands_rules(result: "IslandsResult") -> Iterator[Rule]:
         LONGER_POLISH,
     )
     yield Rule(
-        polish.correlation > MAX_POLISH_CORRELATION,
+        polish.correlation > MAX_POLISH_CORRELATION[agreement.quantity],
         "doubtful",
         f"particles are still where annealing left them (correlation {polish.correlation:.2f}), so "
         "that islands agree may be due to their common path",

@@ -39,8 +39,11 @@ STOPPING_SHARE = 0.8
 """Share of these limits at which a run ends: the error is itself known by a few islands only."""
 MAX_SHIFT = 0.2
 """Predictive standard deviations by which predictions may shift while they are averaged."""
-MAX_POLISH_CORRELATION = 0.9
-"""Correlation of predictions from which particles count as still where annealing left them."""
+MAX_POLISH_CORRELATION: Mapping[str, float] = MappingProxyType(
+    {"values": 0.9, "probabilities": 0.9, "coordinates": 0.5}
+)
+"""Correlation of predictions with those before polishing, on average, of coordinates the largest,
+from which particles count as still where annealing left them."""
 KNOWN_EVIDENCE = 1.0
 """Standard error of log Z, in nats, up to which evidences can be compared."""
 MIN_CHAIN_DRAWS = 4
