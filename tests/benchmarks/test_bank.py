@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
+SCRIPTS = str(Path(__file__).parents[2] / "benchmarks")
+sys.path.append(SCRIPTS)
 bank = import_module("bank")
 cases = import_module("bank_cases")
+sys.path.remove(SCRIPTS)  # it has modules named like folders of tests
 
 BY_NAME = {case.name: case for case in cases.CASES}
 REGRESSION, CLASSES = BY_NAME["sine-5-tanh"], BY_NAME["iris-4-tanh"]

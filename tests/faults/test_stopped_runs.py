@@ -42,7 +42,7 @@ OPTIONS = {
 }
 SAMPLED = ("annealed", "hmc", "pmcnet", "pmcnet-light", "gradfree", "covfree", "dm-pmc", "sl-pmc")
 
-STATES = (ais.AnnealedState, ais.ChainState, ais.PMCState, TrainingState)
+STATES = (ais.IslandsState, ais.ChainState, ais.PMCState, TrainingState)
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,8 @@ class WeightedSamples(NamedTuple):
     @property
     def weight(self) -> Tensor:
         """Weights that sum to 1 over all draws, shaped like `log_weight`."""
-        return (self.log_weight - self._log_total).exp()
+        self._log_total  # noqa: B018  (raises when there is nothing to normalise)
+        return self.log_weight.flatten().softmax(0).view_as(self.log_weight)
 
     @property
     def ess(self) -> float:

@@ -29,7 +29,7 @@ class Predictive(NamedTuple):
     are (N,), with total = aleatoric + epistemic. Classes: entropy of the average, average entropy,
     mutual information, in nats. Regression: variance of y, average noise variance, variance of the
     mean over networks. `error` (N, C) is the Monte Carlo standard error of `mean`, from the
-    disagreement of islands; not a number where there are none.
+    disagreement of islands; without islands it is (N, 0).
     """
 
     mean: Tensor
@@ -168,12 +168,10 @@ class WeightedNetworks(SampleDiagnostics):
         aleatoric = (
             weight @ noise if noise.shape[1] > 1 else (weight @ noise[:, 0]).expand_as(centre)
         )
-        error = torch.full_like(centre, torch.nan)
+        error = centre.new_empty(len(centre), 0)
         if self.n_islands:
-            error = standard_error(in_groups(each, self.n_islands).mean(1))
-        return Predictive(
-            centre[:, None], aleatoric + epistemic, aleatoric, epistemic, error[:, None]
-        )
+            error = standard_error(in_groups(each, self.n_islands).mean(1))[:, None]
+        return Predictive(centre[:, None], aleatoric + epistemic, aleatoric, epistemic, error)
 
     def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
         """Weighted sums over chunks of networks.
@@ -198,7 +196,7 @@ class WeightedNetworks(SampleDiagnostics):
                 islands.index_add_(0, own, delta)
         average = reference[0] + offset
         total = self.likelihood.total(average, aleatoric, (square - offset.square()).clamp(min=0))
-        error = torch.full_like(average, torch.nan)
+        error = average.new_empty(len(average), 0)
         if self.n_islands:
             error = standard_error(islands / size)
         return Predictive(average, total, aleatoric, (total - aleatoric).clamp(min=0), error)

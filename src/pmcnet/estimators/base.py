@@ -133,19 +133,12 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             searching=isinstance(self.prior_std, str),
         )
         with coarse(target.least_piece is not None):
-            outcome = fit_posterior(
-                target,
-                chosen,
-                seed=seed,
-                prior_std=self.prior_std,
-                state=state,
-                observers=observers,
-                comm=comm,
-            )
+            settings = {"seed": seed, "prior_std": self.prior_std, "state": state}
+            outcome = fit_posterior(target, chosen, **settings, observers=observers, comm=comm)
         memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
-        self.prior_std_, self.prior_trials_ = outcome.prior_std, outcome.trials
-        self.prior_seconds_ = outcome.search_seconds
+        self.prior_std_, self.prior_seconds_ = outcome.prior_std, outcome.search_seconds
+        self.prior_trials_ = outcome.trials
         self.verdict_ = outcome.posterior.verdict
         self.method_, self.method_reason_ = chosen.name, chosen.reason
         self.method_options_ = dict(vars(chosen.options))
@@ -166,7 +159,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         return found
 
     def uncertainty(self, X: Any) -> Uncertainty:
-        """How uncertain each row's prediction is: by noise in the data, or as networks disagree."""
+        """How uncertain each row is: by noise in the data, or as networks disagree."""
         return Uncertainty(*self.predictive(X)[1:4])
 
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:

@@ -29,7 +29,7 @@ class AveragedPrediction(NamedTuple):
     """The averaged prediction of N rows, and its uncertainty as `Uncertainty` has it.
 
     `mean` is (N, C): class probabilities, or E[y] with C = 1. `error` (N, C) is the Monte Carlo
-    standard error of `mean`; not a number where the method has no islands or chains to tell it.
+    standard error of `mean`, (N, 0) where the method has no islands or chains to tell it.
     """
 
     mean: Array
@@ -46,13 +46,13 @@ class AveragedPrediction(NamedTuple):
         return cls(units.values(mean), *variances, units.scale * error)  # type: ignore[call-arg]
 
     @property
-    def monte_carlo_error(self) -> Array:
-        """One number for each row (N,).
+    def monte_carlo_error(self) -> Array | None:
+        """One number for each row (N,); None where nothing tells it.
 
         That of E[y]; of probabilities the expected total variation between stated and exact ones.
         """
-        if self.mean.shape[1] == 1:
-            return self.error[:, 0]
+        if self.error.shape[1] < 2:
+            return self.error[:, 0] if self.error.shape[1] else None
         return np.asarray(expected_tv(self.error))
 
     @property

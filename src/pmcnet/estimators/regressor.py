@@ -116,7 +116,7 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         found = self._with_errors(X) if return_error else self.predictive(X)
         parts = [found.mean[:, 0]]
         parts += [np.sqrt(found.total)] if return_std else []
-        parts += [found.monte_carlo_error] if return_error else []
+        parts += [found.error[:, 0]] if return_error else []
         return tuple(parts) if len(parts) > 1 else parts[0]
 
     def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:

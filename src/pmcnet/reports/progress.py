@@ -162,10 +162,8 @@ def _(info: AnnealedInfo, state: Any, history: list[Any]) -> tuple[float | None,
 
 @progress_of.register
 def _(info: IslandsInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
-    if info.stage == "annealing":
-        text = f"annealing, beta {info.beta:.3g}, acceptance {info.acceptance:.0%}"
-    else:
-        text = f"polishing, acceptance {info.acceptance:.0%}"
+    text = "polishing" if info.polishing else f"annealing, beta {info.beta:.3g}"
+    text += f", acceptance {info.acceptance:.0%}"
     if math.isfinite(state.agreement.median):
         text += f", {error_text(state.agreement)} by {state.agreement.n_islands} islands"
     if not math.isfinite(info.left):

@@ -1,15 +1,13 @@
 """Columns of predictions that a method may not know."""
 
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 ERROR = "monte_carlo_error"
 
 
-def known_columns(columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The columns without the Monte Carlo error, where no islands or chains tell it."""
-    if np.isnan(columns[ERROR]).any():
-        return {name: column for name, column in columns.items() if name != ERROR}
-    return columns
+def known_columns(columns: Mapping[str, NDArray[Any] | None]) -> dict[str, NDArray[Any]]:
+    """The columns that are known: without islands or chains there is no Monte Carlo error."""
+    return {name: column for name, column in columns.items() if column is not None}

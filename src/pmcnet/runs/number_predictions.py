@@ -29,7 +29,7 @@ class NumberColumns(NamedTuple):
     upper: Array
     epistemic: Array
     aleatoric: Array
-    monte_carlo_error: Array
+    monte_carlo_error: Array | None
 
 
 class NumberPredictions(NamedTuple):
@@ -128,5 +128,5 @@ def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDAr
         epistemic=found.epistemic,
         aleatoric=found.aleatoric,
         monte_carlo_error=found.monte_carlo_error,
-    )._asdict()
-    return known_columns(columns)
+    )
+    return known_columns(columns._asdict())

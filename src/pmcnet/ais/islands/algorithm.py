@@ -217,8 +217,8 @@ class Islands:
             return state
         if self.n_islands is None and is_known(state.agreement) and has_forgotten(state):
             return state._replace(ended=True)
-        spent = state.polish.n_gradients / (self.polish * state.n_gradients)
-        if spent < 1 or (spent < MOST_POLISH and not has_forgotten(state)):
+        share = self.polish * (1.0 if has_forgotten(state) else MOST_POLISH)
+        if state.polish.n_gradients < share * state.n_gradients:
             return state
         enough = MOST_ISLANDS if self.n_islands is None else self.n_islands
         if state.n_islands >= enough:

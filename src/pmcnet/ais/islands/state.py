@@ -1,7 +1,7 @@
 """What a step of a run of islands needs, and what it reports."""
 
 import math
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -135,14 +135,14 @@ class IslandsState(NamedTuple):
 class IslandsInfo(NamedTuple):
     """What a person wants to know about one step of a run of islands.
 
-    `stage` says whether islands were annealed or polished. `n_islands` counts those whose draws
-    count, `error` and `error_upper` are the errors of what they predict at the median row and at
-    the 90th percentile, and `rhat` the largest nested R-hat, infinite before draws count. `left` is
-    about how many seconds the run still takes. For the others see `AnnealedInfo`; `correlation` of
-    polishing is that of predictions with those before it.
+    `polishing` says whether islands were polished, or annealed. `n_islands` counts those whose
+    draws count, `error` and `error_upper` are the errors of what they predict at the median row and
+    at the 90th percentile, and `rhat` the largest nested R-hat, infinite before draws count. `left`
+    is about how many seconds the run still takes. For the others see `AnnealedInfo`; `correlation`
+    of polishing is that of predictions with those before it.
     """
 
-    stage: Literal["annealing", "polishing"]
+    polishing: bool
     step: int
     beta: float
     ess: float
@@ -166,14 +166,14 @@ class IslandsInfo(NamedTuple):
         """One tempering step."""
         own = found._asdict()
         known = {name: own[name] for name in cls._fields if name in own}
-        return cls(stage="annealing", n_islands=n_islands, **known)
+        return cls(polishing=False, n_islands=n_islands, **known)
 
     @classmethod
     def of_polishing(cls, state: IslandsState, moves: Moves) -> Self:
         """One round of trajectories."""
         agreement = state.agreement
         return cls(
-            stage="polishing",
+            polishing=True,
             step=state.step,
             beta=1.0,
             ess=agreement.ess,
@@ -196,7 +196,7 @@ class IslandsInfo(NamedTuple):
         fields = self._asdict()
         first = {"step": fields.pop("step"), "temperature": fields.pop("beta")}
         del fields["left"]  # a forecast
-        return {**first, "polishing": fields.pop("stage") == "polishing", **fields}
+        return {**first, **fields}
 
 
 def _check_draws(value: Any, name: str, shape: tuple[int, ...]) -> None:
