@@ -51,7 +51,7 @@ def neighbour(wanted: bool) -> Iterator[None]:
 def seconds(n_particles: int) -> float:
     """Of one fit."""
     x, y = load_diabetes(return_X_y=True)
-    options = {"n_particles": n_particles}
+    options = {"n_islands": 1, "n_particles": n_particles}
     model = PMCNetRegressor(random_state=0, method="annealed", method_options=options)
     start = time.perf_counter()
     model.fit(x[:400], y[:400])

@@ -54,7 +54,9 @@ def fitted(name: str, settings: dict[str, Any]) -> dict[str, Any]:
     x, y, classes = table(name)
     kind = PMCNetClassifier if classes else PMCNetRegressor
     few = slice(0, 60)
-    kind(random_state=0, method="annealed", method_options={"n_particles": 16}).fit(x[few], y[few])
+    kind(random_state=0, method="annealed", method_options={"n_islands": 1, "n_particles": 16}).fit(
+        x[few], y[few]
+    )
     rows = train_test_split(x, y, test_size=0.1, random_state=0)
     model = kind(random_state=0, **settings)
     start = time.perf_counter()

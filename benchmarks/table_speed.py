@@ -59,7 +59,16 @@ def main() -> None:
             "--hidden",
             "50",
         ]
-        few = ["--test-share", "0.95", "--prior-std", "0.5", "--option", "n_particles=104"]
+        few = [
+            "--test-share",
+            "0.95",
+            "--prior-std",
+            "0.5",
+            "--option",
+            "n_islands=1",
+            "--option",
+            "n_particles=104",
+        ]
         timed("fit", *wide, "--method", "annealed", *few)
         model, new, out = str(folder / "wide"), str(folder / "new.csv"), str(folder / "out.csv")
         found["predict"] = timed("predict", model, new, "--passes", "100", "-o", out)

@@ -52,7 +52,15 @@ def test_readme_commands_run(tmp_path):
         )
         assert finished.returncode == 0, finished.stderr
     predictions = pd.read_csv(tmp_path / "predictions.csv")
-    assert {"size", "age", "prediction", "std", "lower", "upper", "epistemic", "aleatoric"} == set(
-        predictions.columns
-    )
+    assert {
+        "size",
+        "age",
+        "prediction",
+        "std",
+        "lower",
+        "upper",
+        "epistemic",
+        "aleatoric",
+        "monte_carlo_error",
+    } == set(predictions.columns)
     assert len(predictions) == 80

@@ -14,7 +14,11 @@ SIZES = (1, 2, 4)
 CASES = [
     f"{name} {dtype}" for name in worker.pmc_cases() for dtype in (torch.float32, torch.float64)
 ]
-CASES += [f"annealed {dtype}" for dtype in (torch.float32, torch.float64)]
+CASES += [
+    f"{name} {dtype}"
+    for name in ("annealed", "islands")
+    for dtype in (torch.float32, torch.float64)
+]
 CASES += ["annealed in four groups", "all steps", "mixture"]
 
 

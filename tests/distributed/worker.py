@@ -70,6 +70,19 @@ def annealed(target, comm, n_particles=P) -> dict[str, torch.Tensor]:
     }
 
 
+def islands(target, comm) -> dict[str, torch.Tensor]:
+    """Two batches of four islands, tempered, polished and compared."""
+    batch = ais.AnnealedPMC(n_particles=8, n_islands=4, ess_fraction=0.5, n_moves=1)
+    result = ais.Islands(annealing=batch, n_islands=8, n_draws=64).run(target, seed=SEED, comm=comm)
+    lines = [[line.beta, line.acceptance, line.log_evidence] for line in result.history]
+    return {
+        "theta": result.islands.contiguous(),
+        "log_evidences": result.state.log_evidences,
+        "agreement": torch.tensor(result.agreement[2:]).double(),
+        "history": torch.tensor(lines).double(),
+    }
+
+
 def rows_of(target: BayesianTarget, comm: ais.Communicator) -> BayesianTarget:
     """Every R-th row of each batch, so that batch b of all processes together is batch b of one."""
     index = torch.arange(len(target.x)).reshape(3, -1)[:, comm.rank :: comm.size].flatten()
@@ -85,6 +98,7 @@ def main() -> None:
             for name, algorithm in pmc_cases().items():
                 found[f"{name} {dtype}"] = sampled(target, algorithm, comm, dtype)
             found[f"annealed {dtype}"] = annealed(target, comm)
+            found[f"islands {dtype}"] = islands(target, comm)
         target = problem(torch.float64)
         found["annealed in four groups"] = annealed(target, comm, n_particles=60)
         for name, keep in (("all steps", "all"), ("mixture", "mixture")):

@@ -5,9 +5,12 @@ import pytest
 from pmcnet.runs.advice import advice
 
 
-def model(status, method="annealed", **options):
+def model(status, method="annealed", made=0, **options):
     return SimpleNamespace(
-        verdict_=SimpleNamespace(status=status), method_=method, method_options_=options
+        verdict_=SimpleNamespace(status=status),
+        method_=method,
+        method_options_=options,
+        posterior_=SimpleNamespace(n_islands=made),
     )
 
 
@@ -21,6 +24,11 @@ def test_more_islands_are_advised_first(given, doubled):
     assert f"--option n_islands={doubled} " in first
     assert "larger --budget" in first
     assert len(rest) == 2
+
+
+def test_islands_that_the_budget_made_are_doubled():
+    first, *_ = advice(model("doubtful", made=24))
+    assert "--option n_islands=48 (now 24)" in first
 
 
 def test_chains_are_advised_to_run_longer():

@@ -17,8 +17,7 @@ def to_arviz(posterior: "ParticlePosterior", n: int | None = None, seed: int = 0
 
     ArviZ has no weights, so draws are resampled by them, as one chain: `n_weighted`, `n_resampled`
     and `ess` are noted in the attributes. Repeated draws carry no more information than `ess` says.
-    Draws of parallel chains stay in their order, by chain; those of a model that was read from a
-    file are one chain.
+    Islands and parallel chains are chains, whose draws stay in their order.
 
     Args:
         posterior: weighted networks.

@@ -54,5 +54,10 @@ def _errors(found: Mapping[str, Any], number: Callable[[Any], str]) -> list[list
         ["islands or chains", str(found["n_islands"])],
         ["error of predictions", f"{number(found['error'])} {unit}"],
         ["for one row in ten", f"{number(found['error_upper'])} {unit}"],
+        *(
+            [["error of the predictive deviation", f"{number(found['std_error'])} of it"]]
+            if found["std_error"] is not None
+            else []
+        ),
         ["nested R-hat", number(found["rhat"])],
     ]

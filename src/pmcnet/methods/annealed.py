@@ -94,9 +94,9 @@ class AnnealedMethod(Method):
 class AnnealedOptions(Settings):
     """Settings of "annealed"; see `ais.Islands` and `ais.AnnealedPMC`.
 
-    `n_islands` are all islands, None for as many as the budget has time for until predictions are
-    known; 1 is a single population, as large as `n_particles` says. `n_particles` are those of each
-    island, `n_networks` the draws that are kept in all.
+    `n_islands` are all islands, however long they take; None for as many as the budget has time for
+    until predictions are known; 1 is a single population, as large as `n_particles` says.
+    `n_particles` are those of each island, `n_networks` the draws that are kept in all.
     """
 
     n_islands: int | None = None
@@ -121,9 +121,7 @@ class AnnealedOptions(Settings):
 
     def method(self, name: str) -> AnnealedMethod:
         """The method with these settings."""
-        batch, n = self.batch, self.n_islands
-        if n is not None:  # islands of a batch divide them all
-            batch = max((b for b in range(2, batch + 1) if n % b == 0), default=n)
+        batch, n = self._together, self.n_islands
         annealing = ais.AnnealedPMC(
             n_particles=self.n_particles,
             n_islands=batch,
@@ -146,23 +144,30 @@ class AnnealedOptions(Settings):
         return AnnealedMethod(sampler=sampler)
 
     def within(self, cost: Cost, seconds: float) -> dict[str, Value]:
-        """The largest islands that there is time for, and the time."""
+        """The largest islands that there is time for; the time, unless their number is given."""
         for batch, n_particles in _SIZES:
             if batch * n_particles * _particle_seconds(cost) <= 0.5 * seconds:
                 break
         else:
             batch, n_particles = _LEAST
-        return {"batch": batch, "n_particles": n_particles, "max_seconds": seconds}
+        sizes: dict[str, Value] = {"batch": batch, "n_particles": n_particles}
+        return sizes if self.n_islands else sizes | {"max_seconds": seconds}
 
     def seconds(self, cost: Cost) -> float:
-        """Of annealing and polishing one batch, and of the search by the evidence."""
-        one = self.n_islands == 1
-        n_batches = 1 if one else max(1, (self.n_islands or self.batch) // self.batch)
-        n_particles = self.n_particles * (1 if one else self.batch)
-        polish = 1.0 if one else 1 + self.polish
+        """Of the islands that are asked for, or one batch, and of the search by the evidence."""
+        n_islands = self.n_islands or self._together
+        polish = 0.0 if n_islands == 1 else self.polish
         search = SEARCH_BATCH.n_islands * SEARCH_BATCH.n_particles * N_EVIDENCE_TRIALS
-        each = _particle_seconds(cost)
-        return each * (polish * n_batches * n_particles + search * cost.searching)
+        n_particles = (1 + polish) * n_islands * self.n_particles
+        return _particle_seconds(cost) * (n_particles + search * cost.searching)
+
+    @property
+    def _together(self) -> int:
+        """Islands of a batch: as many as divide those that are asked for."""
+        n = self.n_islands
+        if n is None:
+            return self.batch
+        return max((b for b in range(2, self.batch + 1) if n % b == 0), default=n)
 
     def longer(self) -> dict[str, Value]:
         """Twice as many islands."""

@@ -160,7 +160,7 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
         [
             "log evidence",
             evidence,
-            "log-probability of the training data under the model, in nats; to compare models",
+            str(found.get("evidence") or "log-probability of the training data under the model"),
         ],
     ]
     rows += list(_errors(found))
@@ -172,8 +172,15 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
     )
 
 
-_ERRORS = ("n_islands", "quantity", "error", "error_upper", "rhat")
+_ERRORS = ("n_islands", "quantity", "error", "error_upper", "std_error", "rhat", "evidence")
 _KNOWN = ("n_draws", "ess", "khat", "log_evidence", "log_evidence_error", *_ERRORS)
+
+
+_ERROR_LABELS = (
+    ("error", "error of predictions"),
+    ("error_upper", "for one row in ten"),
+    ("std_error", "error of the predictive deviation"),
+)
 
 
 def _errors(found: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -184,8 +191,10 @@ def _errors(found: Mapping[str, Any]) -> Iterator[list[str]]:
     shown = number if probabilities else share
     unit = "total variation" if probabilities else "share of the predictive spread"
     yield ["islands", count(found["n_islands"]), "independent runs whose disagreement is the error"]
-    for name, label in (("error", "error of predictions"), ("error_upper", "for one row in ten")):
+    for name, label in _ERROR_LABELS:
         value = found.get(name)
+        if value is None and name == "std_error":
+            continue
         yield [label, shown(value) if real(value) else MISSING, f"Monte Carlo error, {unit}"]
     yield [
         "nested R-hat",

@@ -1,7 +1,7 @@
 """What to do when a verdict is not `trustworthy`, in commands."""
 
 from pmcnet.methods.registry import METHODS
-from pmcnet.methods.settings import Settings
+from pmcnet.methods.settings import Settings, Value
 from pmcnet.runs.scores import Model
 
 _USEFUL = (
@@ -15,7 +15,11 @@ def advice(model: Model) -> list[str]:
     if model.verdict_.status == "trustworthy":
         return []
     settings = METHODS.get(model.method_, Settings())  # a model may be of another version
-    known = {key: v for key, v in model.method_options_.items() if key in vars(settings)}
+    known: dict[str, Value] = {
+        key: v for key, v in model.method_options_.items() if key in vars(settings)
+    }
+    if "n_islands" in vars(settings) and model.posterior_.n_islands:
+        known["n_islands"] = model.posterior_.n_islands
     settings = settings.given(model.method_, known)
     longer, now = settings.longer(), vars(settings)
     if not longer:

@@ -37,7 +37,9 @@ _SHOWN = (
     "quantity",
     "error",
     "error_upper",
+    "std_error",
     "rhat",
+    "evidence",
 )
 
 

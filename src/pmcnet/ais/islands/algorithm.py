@@ -1,15 +1,16 @@
 """Islands: independent annealed populations, and the error of what they predict.
 
 One annealed population cannot know its own error: where modes are separated it settles in some of
-them, and neither its weights nor its genealogy tell. G islands that share nothing but their code
-estimate the same averages G times. Each is annealed from the prior to the posterior, with its own
+them, and neither its weights nor its genealogy tell. G islands that exchange no particles estimate
+the same averages G times. Each is annealed from the prior to the posterior, with its own
 random numbers, weights, selection and evidence, then polished by Hamiltonian trajectories at the
 posterior. Islands count alike. How far they disagree in what they predict is the Monte Carlo error
 (`ais.agreement`). It falls as 1 / sqrt(G): where it is too large, more islands follow while there
 is time.
 
 Islands of a batch move together, in one batch of gradients. They share the ladder, the step size
-and the length of trajectories: single numbers, from averages over all of them.
+and the length of trajectories: single numbers, from averages over all of them. The scales of an
+island's moves come from the other islands.
 """
 
 import math
@@ -101,6 +102,8 @@ class Islands:
             polish=Polish.begun(batch.points),
             finished=theta.new_empty(0, self._n_kept, theta.shape[1]),
             finished_log_evidence=batch.log_weight.new_empty(0),
+            finished_acceptance=1.0,
+            finished_correlation=-1.0,
             rise=0.0,
             n_gradients=0,
             seconds=0.0,
@@ -238,6 +241,8 @@ class Islands:
             polish=Polish.begun(batch.points),
             finished=finished,
             finished_log_evidence=state.log_evidences,
+            finished_acceptance=state.acceptance,
+            finished_correlation=state.correlation,
             rise=0.0,
             n_gradients=0,
             batch_seconds=0.0,

@@ -64,16 +64,19 @@ class IslandsState(NamedTuple):
     """What the next step needs, so that a run can be stopped and continued after any step.
 
     `batch` are the islands at work, and `polish` their trajectories at the posterior. `finished`
-    (F, k, D) are draws of the islands before, `finished_log_evidence` (F,) is log Z by each. `rise`
-    is how far the last tempering step of the batch went, `n_gradients` what its annealing took so
-    far, `seconds` the computing time of the run, `batch_seconds` that of the batch. `agreement` is
-    that of all islands whose draws count, when it was last known.
+    (F, k, D) are draws of the islands before, `finished_log_evidence` (F,) is log Z by each,
+    `finished_acceptance` and `finished_correlation` are the worst of those batches. `rise` is how
+    far the last tempering step of the batch went, `n_gradients` what its annealing took so far,
+    `seconds` the computing time of the run, `batch_seconds` that of the batch. `agreement` is that
+    of all islands whose draws count, when it was last known.
     """
 
     batch: AnnealedState
     polish: Polish
     finished: Tensor
     finished_log_evidence: Tensor
+    finished_acceptance: float
+    finished_correlation: float
     rise: float
     n_gradients: int
     seconds: float
@@ -106,6 +109,18 @@ class IslandsState(NamedTuple):
         return torch.cat(parts)
 
     @property
+    def acceptance(self) -> float:
+        """The smallest mean acceptance of a batch's trajectories that count."""
+        own = self.polish.acceptance if self.polish.n_rounds else 1.0
+        return min(self.finished_acceptance, own)
+
+    @property
+    def correlation(self) -> float:
+        """The largest correlation of a batch's predictions with those before polishing."""
+        own = self.polish.correlation if self.polish.n_rounds else -1.0
+        return max(self.finished_correlation, own)
+
+    @property
     def n_islands(self) -> int:
         """Islands whose draws count: those before, and those of this batch once it is polished."""
         return self.n_finished + (self.batch.n_islands if len(self.polish.kept) else 0)
@@ -127,6 +142,8 @@ class IslandsState(NamedTuple):
         self.agreement.check()
         check_whole(self.n_gradients, "n_gradients")
         check_number(self.rise, "rise", 0, 1)
+        check_number(self.finished_acceptance, "finished_acceptance", 0, 1)
+        check_number(self.finished_correlation, "finished_correlation", -1.01, 1.01)
         for name in ("seconds", "batch_seconds"):
             check_number(getattr(self, name), name, 0)
         require(type(self.ended) is bool, "ended", "true or false")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pmcnet.ais.islands.result import IslandsResult
     from pmcnet.ais.islands.state import IslandsState
 
-MORE_ISLANDS = "Give it more time: a larger budget, or more islands."
+LARGER_ISLANDS = "Use larger islands (n_particles), or a smaller network or model."
 LONGER_POLISH = "Give it more time: a larger budget, or a larger polish."
 
 
@@ -99,24 +99,24 @@ def stated(agreement: Agreement) -> str:
 
 
 def _islands_rules(result: "IslandsResult") -> Iterator[Rule]:
-    agreement, polish, n = result.agreement, result.state.polish, result.n_islands
+    agreement, state, n = result.agreement, result.state, result.n_islands
     yield Rule(
         not agreement.rhat < SEPARATE_RHAT,
         "degenerate",
         f"the {n} islands are in different places (nested R-hat {agreement.rhat:.3g}, which should "
         f"be near 1 and is above {SEPARATE_RHAT:g}), so nothing can be said",
-        MORE_ISLANDS,
+        LARGER_ISLANDS,
     )
     yield Rule(
-        not polish.acceptance > MIN_ACCEPTANCE,
+        not state.acceptance > MIN_ACCEPTANCE,
         "doubtful",
-        f"only {polish.acceptance:.0%} of the trajectories at the posterior were accepted",
+        f"only {state.acceptance:.0%} of the trajectories at the posterior were accepted",
         LONGER_POLISH,
     )
     yield Rule(
-        polish.correlation > MAX_POLISH_CORRELATION[agreement.quantity],
+        state.correlation > MAX_POLISH_CORRELATION[agreement.quantity],
         "doubtful",
-        f"particles are still where annealing left them (correlation {polish.correlation:.2f}), so "
+        f"particles are still where annealing left them (correlation {state.correlation:.2f}), so "
         "that islands agree may be due to their common path",
         LONGER_POLISH,
     )
