@@ -78,7 +78,7 @@ def islands(target, comm) -> dict[str, torch.Tensor]:
     return {
         "theta": result.islands.contiguous(),
         "log_evidences": result.state.log_evidences,
-        "agreement": torch.tensor(result.agreement[2:]).double(),
+        "agreement": torch.tensor(result.agreement[2:]).double().nan_to_num(),
         "history": torch.tensor(lines).double(),
     }
 

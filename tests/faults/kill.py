@@ -33,7 +33,7 @@ from pmcnet.reports import page
 from pmcnet.runs.run_observer import VARIABLE
 
 SECONDS_BETWEEN_CHECKPOINTS = 0.03
-STATES = (ais.AnnealedState, ais.ChainState, ais.PMCState, TrainingState)
+STATES = (ais.IslandsState, ais.ChainState, ais.PMCState, TrainingState)
 DATA = ("fit", "wine", "--hidden", "4", "--device", "cpu", "--passes", "10", "--seed", "1")
 FIXED = ("--prior-std", "1")
 PMC = ("n_proposals=12", "n_draws=30", "n_steps=25", "n_epochs=25", "batch_size=20")
