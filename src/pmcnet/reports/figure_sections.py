@@ -47,6 +47,7 @@ _COURSES = {
     "log_evidence": "log evidence",
     "acceptance": "acceptance",
     "step_size": "step size",
+    "error": "error of predictions",
 }
 _MOST_ROWS = 60  # of the table of steps
 

@@ -193,7 +193,7 @@ class IslandsInfo(NamedTuple):
             polishing=True,
             step=state.step,
             beta=1.0,
-            ess=agreement.ess,
+            ess=agreement.ess if state.n_islands else float(len(state.batch.points.theta)),
             log_evidence=float(mean_log_evidence(state.log_evidences)),
             log_evidence_error=islands_evidence_error(state.log_evidences),
             acceptance=moves.acceptance,
