@@ -3,14 +3,27 @@
 import ast
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from pmcnet import ais
 from pmcnet.ais import verdict as verdict_function
+from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.hmc.result import ChainResult
-from pmcnet.ais.verdict import STATUSES, Rule, Verdict, khat_limit, max_chain_drift
+from pmcnet.ais.verdict import (
+    STATUSES,
+    Rule,
+    Verdict,
+    chain_verdict,
+    evidence_note,
+    is_known,
+    islands_verdict,
+    khat_limit,
+    max_chain_drift,
+    needed_islands,
+)
 from pmcnet.ais.verdict.limits import MAX_KHAT, MIN_ESS
 from pmcnet.ais.verdict.rules import first_broken
 
@@ -75,6 +88,82 @@ def test_rules_of_chains(result, status, text):
     found = result.verdict
     assert found.status == status
     assert text in found.reason
+
+
+def islands(quantity="values", seconds=60.0, acceptance=0.8, correlation=0.1, **changed):
+    """A result of sixteen islands of which only what is judged is there."""
+    known = {"median": 0.03, "upper": 0.06, "std_error": 0.01, "rhat": 1.1, "drift": 0.0}
+    agreement = Agreement(quantity, 16, **(known | changed), ess=400.0)
+    state = SimpleNamespace(acceptance=acceptance, correlation=correlation, seconds=seconds)
+    return SimpleNamespace(agreement=agreement, state=state, n_islands=16)
+
+
+def test_islands_that_agree_are_trustworthy_and_say_how_far():
+    found = islands_verdict(islands())
+    assert found.status == "trustworthy"
+    assert "off by 3.0% of their stated spread (6.0% for one row in ten)" in found.reason
+    assert (found.limits["error"], found.limits["error_upper"]) == (0.05, 0.1)
+    known = islands_verdict(islands("probabilities", median=0.005, upper=0.02))
+    assert known.status == "trustworthy"
+    assert "probabilities may be off by 0.005 (0.02 for one row in ten)" in known.reason
+
+
+# Each rule with the case that made it necessary.
+@pytest.mark.parametrize(
+    ("result", "status", "text"),
+    [
+        # eight islands of energy in modes of their own
+        (islands(median=0.08, upper=0.09), "doubtful", "off by 8.0% of their stated spread"),
+        (islands(median=0.02, upper=0.2), "doubtful", "the 16 islands disagree"),
+        (islands("probabilities", median=0.02, upper=0.02), "doubtful", "off by 0.02"),
+        # four islands of kin8nm that thirty seconds left in different places
+        (islands(rhat=3.7), "degenerate", "in different places"),
+        (islands(rhat=math.nan), "degenerate", "in different places"),
+        # the funnel, whose first coordinate moves slowly
+        (islands("coordinates", correlation=0.6), "doubtful", "still where annealing left them"),
+        (islands(correlation=0.95), "doubtful", "still where annealing left them"),
+        # a base that did not cover two badly scaled regressions
+        (islands(drift=0.5), "doubtful", "predictions still shift, by 0.50"),
+        (islands(acceptance=0.1), "doubtful", "only 10% of the trajectories"),
+    ],
+)
+def test_rules_of_islands(result, status, text):
+    found = islands_verdict(result)
+    assert found.status == status
+    assert text in found.reason
+
+
+def test_remedy_names_the_islands_and_the_budget_that_would_do():
+    """The error falls as 1 / sqrt(G); a run ends at four fifths of the limit."""
+    doubtful = islands(median=0.08, upper=0.1, seconds=50.0)
+    assert needed_islands(doubtful.agreement) == math.ceil(16 * (0.08 / 0.05 / 0.8) ** 2) == 64
+    assert "About 64 islands" in islands_verdict(doubtful).reason
+    assert "a budget of about 4 min" in islands_verdict(doubtful).reason
+    short = islands(median=0.08, upper=0.1, seconds=5.0)
+    assert "a budget of about 20 s" in islands_verdict(short).reason
+
+
+def test_a_run_ends_once_predictions_are_well_known():
+    assert is_known(islands().agreement)
+    assert not is_known(islands(median=0.045).agreement)
+    assert not is_known(islands(drift=0.5).agreement)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [(0.3, "known to 0.3"), (5.0, "cannot choose between models"), (math.inf, "is unknown")],
+)
+def test_evidence_is_judged_apart(error, text):
+    assert text in evidence_note(error)
+
+
+def test_chains_are_judged_by_their_predictions_where_these_are_known():
+    close = Agreement("values", 8, 0.02, 0.04, 0.01, 1.2, 0.0, 300.0)
+    assert chain_verdict(chains(shift=0.7), close).status == "trustworthy"
+    far = close._replace(median=0.2)
+    found = chain_verdict(chains(), far)
+    assert found.status == "doubtful"
+    assert "the 8 chains disagree" in found.reason
 
 
 def test_statuses_run_from_the_best_to_the_worst():

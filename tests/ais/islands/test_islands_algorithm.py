@@ -151,6 +151,33 @@ def test_trajectories_shorten_where_time_is_short(run):
     assert 0 <= remaining(state, None, 60.0) <= 50
 
 
+def test_a_batch_that_time_cut_off_does_not_hide_those_before(run):
+    """Its islands have no draws yet, so that only those of the first batch are judged."""
+    _, states = run
+    cut = next(state for state, _ in states if state.n_finished and not state.annealed)
+    found = ais.IslandsResult(cut, (), 256)
+    assert found.islands.shape == (4, 64, 4)
+    assert cut.acceptance > 0.5
+    assert cut.correlation < 0.5
+    assert "of the trajectories" not in found.verdict.reason
+
+
+def test_a_run_that_ends_after_one_round_keeps_its_population(run):
+    _, states = run
+    first = next(state for state, _ in states if len(state.polish.kept) == 1)
+    assert ais.IslandsResult(first, (), 4096).islands.shape == (4, 32, 4)
+
+
+def test_a_run_without_draws_is_degenerate_and_says_where_it_stopped(run):
+    _, states = run
+    tempered = ais.IslandsResult(states[0][0], (), 256)
+    assert tempered.verdict.status == "degenerate"
+    assert "stopped at inverse temperature" in tempered.verdict.reason
+    assert tempered.samples.n_draws == 128
+    reached = next(s for s, _ in states if s.annealed and not s.n_islands)
+    assert "before any draw" in ais.IslandsResult(reached, (), 256).verdict.reason
+
+
 @pytest.mark.parametrize(("size", "n"), [(10, 3), (4, 4), (3, 8), (128, 5)])
 def test_even_places_are_distinct_and_inside(size, n):
     places = evenly(size, n)
