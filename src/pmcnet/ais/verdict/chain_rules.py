@@ -35,10 +35,10 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
     """
     n_chains = result.log_density.shape[1]
     limits = {
-        "ess": MIN_ESS,
         "acceptance": MIN_ACCEPTANCE,
         "drift": max_chain_drift(n_chains),
         "rhat": MAX_RHAT,
+        "separation": SEPARATE_RHAT,
         "draws": float(MIN_CHAIN_DRAWS),
     }
     if len(result.log_density) < MIN_CHAIN_DRAWS:
@@ -46,6 +46,7 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
         return Verdict("degenerate", f"{few}. {LONGER_CHAINS}", limits)
     agree = f"R-hat of the predictions is {result.rhat:.3f}, {result.ess:.0f} draws are effective"
     if agreement is None or n_chains < LEAST_GROUPS:
+        limits["ess"] = MIN_ESS
         rules = (*_chain_rules(result, limits), *_agreeing_rules(result))
         return first_broken(iter(rules), f"{agree}, and log pi does not drift.", limits)
     limits |= error_limits(agreement)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pmcnet.ais.islands.result import IslandsResult
     from pmcnet.ais.islands.state import IslandsState
 
-LARGER_ISLANDS = "Use larger islands (n_particles), or a smaller network or model."
+LARGER_ISLANDS = "Use larger islands (n_particles), or a smaller network."
 LONGER_POLISH = "Give it more time: a larger budget, or a larger polish."
 
 
