@@ -32,13 +32,21 @@ def annealed_seconds(target: BayesianTarget, sampler: ais.AnnealedPMC, seed: int
     return time.perf_counter() - start
 
 
-def measured(name: str, data: Path, device: str, sampler: ais.Islands) -> dict[str, Any]:
+def costs(name: str, data: Path, device: str, annealing: ais.AnnealedPMC) -> dict[str, float]:
+    """Seconds of annealing one population and all islands of a batch."""
+    target, _, _ = split_of(np.load(data / f"{name}.npz"), 0, torch.device(device))
+    one = annealed_seconds(target, replace(annealing, n_islands=1), seed=0)
+    many = annealed_seconds(target, annealing, seed=0)
+    return {"annealing_seconds_of_64": one, "annealing_seconds_of_islands": many}
+
+
+def measured(
+    name: str, data: Path, device: str, sampler: ais.Islands, seed: int
+) -> dict[str, Any]:
     """One table."""
     target, (x, y), y_spread = split_of(np.load(data / f"{name}.npz"), 0, torch.device(device))
-    one = annealed_seconds(target, replace(sampler.annealing, n_islands=1), seed=0)
-    many = annealed_seconds(target, sampler.annealing, seed=0)
     start = time.perf_counter()
-    result = sampler.run(target, seed=0)
+    result = sampler.run(target, seed=seed)
     seconds = time.perf_counter() - start
     posterior = IslandPosterior.of(target, result)
     found = posterior.predict(x)
@@ -47,6 +55,9 @@ def measured(name: str, data: Path, device: str, sampler: ais.Islands) -> dict[s
     single = [float((mean.mean(0)[:, 0] - y).square().mean().sqrt()) * y_spread for mean in each]
     return {
         "name": name,
+        "seed": seed,
+        "n_islands": len(result.islands),
+        "polish": sampler.polish,
         "log_likelihood": float(posterior.log_predictive(x, y).mean()) - math.log(y_spread),
         "rmse": float((found.mean[:, 0] - y).square().mean().sqrt()) * y_spread,
         "rmse_of_single_islands": float(np.mean(single)),
@@ -57,8 +68,6 @@ def measured(name: str, data: Path, device: str, sampler: ais.Islands) -> dict[s
         "verdict": str(result.verdict),
         "n_gradients": result.n_gradients,
         "seconds": seconds,
-        "annealing_seconds_of_64": one,
-        "annealing_seconds_of_islands": many,
     }
 
 
@@ -76,23 +85,30 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--names", default=NAMES)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--islands", type=int, default=8)
+    parser.add_argument("--islands", default="8", help="how many, or several numbers")
+    parser.add_argument("--batch", type=int, default=8, help="islands annealed together")
+    parser.add_argument("--particles", type=int, default=64, help="of each island")
+    parser.add_argument("--seeds", default="0")
+    parser.add_argument("--costs", action="store_true", help="also time one population alone")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     annealing = ais.AnnealedPMC(
-        n_particles=64, n_islands=options.islands, ess_fraction=0.5, n_moves=1
+        n_particles=options.particles, n_islands=options.batch, ess_fraction=0.5, n_moves=1
     )
-    sampler = ais.Islands(annealing=annealing, n_islands=options.islands)
+    hardware = torch.cuda.get_device_name() if options.device == "cuda" else "CPU"
+    settings = {"annealing": str(annealing), "hardware": hardware, "split": 0}
     rows = []
     for name in options.names.split(","):
-        row = measured(name, options.data, options.device, sampler)
-        rows.append(row)
-        print(json.dumps(row), flush=True)
-        if options.json:
-            hardware = torch.cuda.get_device_name() if options.device == "cuda" else "CPU"
-            settings = {"sampler": str(sampler), "hardware": hardware, "split": 0, "seed": 0}
-            text = json.dumps({"settings": settings, "rows": rows}, indent=1)
-            options.json.write_text(text + "\n")
+        seconds = costs(name, options.data, options.device, annealing) if options.costs else {}
+        for n_islands in map(int, options.islands.split(",")):
+            sampler = ais.Islands(annealing=annealing, n_islands=n_islands)
+            for seed in map(int, options.seeds.split(",")):
+                row = measured(name, options.data, options.device, sampler, seed) | seconds
+                rows.append(row)
+                print(json.dumps(row), flush=True)
+                if options.json:
+                    text = json.dumps({"settings": settings, "rows": rows}, indent=1)
+                    options.json.write_text(text + "\n")
 
 
 if __name__ == "__main__":
