@@ -153,9 +153,9 @@ def test_run_is_fitted_interrupted_resumed_evaluated_and_reported(tmp_path, monk
 
 
 def test_unknown_name_is_refused_with_those_that_are_known(tmp_path):
-    with pytest.raises(InputError, match="must be one of gaussian, toy; got 'categorical'"):
+    with pytest.raises(InputError, match=r"must be one of gaussian, .*, toy; got 'categorical'"):
         PMCNetRegressor(likelihood="categorical").fit([[0.0], [1.0]], [0.0, 1.0])
     table = written(numbers(), tmp_path / "rows.csv")
     arguments = ("fit", table, "--target", "y", "--likelihood", "magic", "--out", tmp_path / "run")
-    refused(*arguments, says=("likelihood must be one of gaussian, toy; got 'magic'",))
+    refused(*arguments, says=("likelihood must be one of gaussian", "toy; got 'magic'"))
     assert not (tmp_path / "run").exists()

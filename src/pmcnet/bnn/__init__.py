@@ -4,11 +4,12 @@ from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
 from pmcnet.bnn.gauss_newton import GaussNewtonTarget
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
-from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
+from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
 from pmcnet.bnn.likelihoods.location_scale import Regression
 from pmcnet.bnn.networks.banded_conv import BandedConv2d
 from pmcnet.bnn.networks.base import Layout, Network, Parameter
+from pmcnet.bnn.networks.hierarchical import HierarchicalMLP
 from pmcnet.bnn.networks.lenet import LeNet5
 from pmcnet.bnn.networks.mlp import MLP
 from pmcnet.bnn.networks.module import ModuleNetwork
@@ -43,6 +44,7 @@ __all__ = [
     "Gaussian",
     "GaussianPrior",
     "GeneralisedGaussian",
+    "HierarchicalMLP",
     "IslandPosterior",
     "LaplacePrior",
     "LayerGaussianPrior",
@@ -62,6 +64,7 @@ __all__ = [
     "Regression",
     "ResNet20",
     "ResNet20FRN",
+    "RowGaussian",
     "ScaleMixturePrior",
     "WideConv2d",
     "at_prior_length",

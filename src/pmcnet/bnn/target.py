@@ -12,6 +12,7 @@ from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.ais.tiling import even_size
 from pmcnet.bnn.augmentation import Augmentation
 from pmcnet.bnn.batch import Batch, check_rows
+from pmcnet.bnn.compiled_rows import CompiledRows
 from pmcnet.bnn.island_predictions import predicted
 from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.base import Likelihood
@@ -89,7 +90,7 @@ class BayesianTarget:
     def bytes_per_point(self) -> int:
         """Temporaries of one network on a chunk of rows."""
         if self._layers:
-            return 4 * 8 * self.dim
+            return CompiledRows.bytes_per_point(self.likelihood, len(self.x), self.dim)
         return self._bytes_per_row * min(len(self.x), self._n_rows) + 8 * self.dim
 
     @property
@@ -112,8 +113,8 @@ class BayesianTarget:
 
     def log_likelihood(self, theta: Tensor) -> Tensor:
         """sum_n log p(y_n | Phi(theta, x_n)), with its constants: (n, D) -> (n,), float64."""
-        if layers := self.fused(theta):
-            return fused_mlp.log_likelihood(layers, self.likelihood, theta, self._rows)
+        if self.fused(theta):
+            return self._compiled.log_likelihood(theta)
         return torch.stack(
             [self._rows_log_likelihood(theta, batch) for batch in self._chunks()]
         ).sum(0)
@@ -133,8 +134,8 @@ class BayesianTarget:
 
     def likelihood_and_score(self, theta: Tensor) -> ValueAndScore:
         """The log-likelihood and its gradient, one chunk of rows after the other."""
-        if layers := self.fused(theta):
-            return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, self._rows)
+        if self.fused(theta):
+            return self._compiled.value_and_score(theta)
         chunks = self._chunks()
         value, score = self.batch_likelihood_and_score(theta, next(chunks))
         for batch in chunks:
@@ -156,9 +157,8 @@ class BayesianTarget:
 
     def batch_likelihood_and_score(self, theta: Tensor, batch: Batch) -> ValueAndScore:
         """The log-likelihood of some rows and its gradient, `n_together` networks at a time."""
-        if layers := self.fused(theta):
-            rows = fused_mlp.tiled(layers, batch.x, batch.y, batch.weight)
-            return fused_mlp.likelihood_and_score(layers, self.likelihood, theta, rows)
+        if self.fused(theta):
+            return self._compiled_rows(batch).value_and_score(theta)
         pieces = torch.split(theta, self.network.n_together or len(theta))
         found = [self._batch_value_and_score(piece, batch) for piece in pieces]
         if len(found) == 1:
@@ -249,16 +249,18 @@ class BayesianTarget:
     @cached_property
     def _layers(self) -> fused_mlp.Layers | None:
         """Those of a network that a compiled pass evaluates faster than torch."""
-        if type(self.network) is not MLP or self.where is not None:
+        if not isinstance(self.network, MLP) or self.where is not None:
             return None
         layers = self.network.fused
-        known = fused_mlp.applies(layers, self.like, self.x) and fused_mlp.knows(self.likelihood)
-        return layers if known else None
+        return layers if fused_mlp.applies(layers, self.like, self.x) else None
 
     @cached_property
-    def _rows(self) -> fused_mlp.Rows:
-        assert self._layers is not None
-        return fused_mlp.tiled(self._layers, self.x, self.y, self.weight)
+    def _compiled(self) -> CompiledRows:
+        return self._compiled_rows(Batch(self.x, self.y, self.weight))
+
+    def _compiled_rows(self, batch: Batch) -> CompiledRows:
+        assert isinstance(self.network, MLP)
+        return CompiledRows(self.network, self.likelihood, batch)
 
     @property
     def least_piece(self) -> int | None:

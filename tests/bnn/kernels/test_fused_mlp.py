@@ -13,8 +13,9 @@ from pmcnet.bnn import MLP, BayesianTarget
 from pmcnet.bnn.batch import Batch
 from pmcnet.bnn.kernels import fused_mlp
 from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
-from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
+from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
+from pmcnet.bnn.likelihoods.shaped_noise import RowStudentT, StudentT
 from pmcnet.bnn.networks.mlp import ACTIVATIONS
 
 pytest.importorskip("numba", reason="the compiled pass needs numba")
@@ -26,6 +27,9 @@ LIKELIHOODS = [
     Bernoulli(),
     Categorical(3),
     Categorical(10),
+    RowGaussian(sensitivity=0.8),
+    StudentT(),  # the kernel does not know it: two passes
+    RowStudentT(sensitivity=0.3),
 ]
 
 
@@ -81,7 +85,7 @@ def test_values_and_gradients_are_those_of_torch(
     assert_close(found, expected, dtype)
     assert torch.equal(target.log_likelihood(theta), found.value)
     weights = target.parts(theta)[0]
-    outputs = target.network._layers(weights, target.x)[0][-1].mT
+    outputs = target.network._passed(weights, target.x)[0][-1].mT
     assert torch.allclose(
         target.network(weights, target.x), outputs, atol=300 * torch.finfo(dtype).eps
     )
@@ -178,7 +182,8 @@ def test_subclasses_of_likelihoods_are_left_to_torch():
             return 2 * super().log_prob(output, y, extra)
 
     target, theta = problem((3, 5), Doubled(1.0), "tanh", 30, 2, torch.float64)
-    assert target.fused(theta) is None
+    assert target.fused(theta)
+    assert not fused_mlp.knows(target.likelihood)
     plain, _ = problem((3, 5), Gaussian(1.0), "tanh", 30, 2, torch.float64)
     assert torch.allclose(target.log_likelihood(theta), 2 * plain.log_likelihood(theta))
 

@@ -24,7 +24,7 @@ def mixture(n_components, n_rows, spread, seed=0):
 @pytest.mark.parametrize("n_rows", [20_001, 20_032])
 def test_quantiles_are_those_of_torch(spread, n_rows):
     likelihood, (output, extra, weight) = LearnedGaussian(), mixture(50, n_rows, spread)
-    assert fused_quantiles.applies(output[..., 0], likelihood._deviation(extra), LEVELS)
+    assert fused_quantiles.applies(output[..., 0], likelihood.deviation(output, extra), LEVELS)
     found = likelihood.quantiles(output, extra, weight, LEVELS)
     expected = Regression.quantiles(likelihood, output, extra, weight, LEVELS)
     assert found.shape == (n_rows, 4)
@@ -35,7 +35,7 @@ def test_quantiles_are_those_of_torch(spread, n_rows):
 def test_levels_are_met():
     likelihood, (output, extra, weight) = LearnedGaussian(), mixture(50, 20_000, 5.0)
     found = likelihood.quantiles(output, extra, weight, LEVELS).double()
-    mean, deviation = output[..., 0].double(), likelihood._deviation(extra).double()
+    mean, deviation = output[..., 0].double(), likelihood.deviation(output, extra).double()
     for k, level in enumerate(LEVELS):
         reached = weight @ likelihood.cdf((found[:, k] - mean) / deviation)
         assert (reached - level).abs().max() < 0.011 * min(level, 1 - level) + 1e-5
@@ -50,7 +50,7 @@ def test_rows_do_not_depend_on_each_other():
 
 def test_tails_and_small_tables_are_left_to_torch():
     output, extra, _ = mixture(50, 20_000, 1.0)
-    deviation = LearnedGaussian()._deviation(extra)
+    deviation = LearnedGaussian().deviation(output, extra)
     assert not fused_quantiles.applies(output[..., 0], deviation, (1e-6,))
     assert not fused_quantiles.applies(output[:, :100, 0], deviation, LEVELS)
     assert not fused_quantiles.applies(output[..., 0].double(), deviation.double(), LEVELS)

@@ -32,7 +32,7 @@ _MULTIPLE = 32  # the rows of a tile are a multiple of it, `cpu.tile_products.RO
 _PIECES = 4  # for each thread, so that one that is late leaves work to the others
 _LEAST_WORK = 200_000  # multiplications of a piece: less is not worth another thread
 _LONG_WORK = 5_000_000  # those of a piece whose every operation is left to one thread
-_OUTPUTS, _VALUES, _GRADIENTS = range(3)  # as in `cpu.mlp_kernel`
+_OUTPUTS, _VALUES, _GRADIENTS, _PULLBACK = range(4)  # as in `cpu.mlp_kernel`
 _NO_FORM = (0, 1.0, 0.0)
 
 _LOG = logging.getLogger("pmcnet.kernels")
@@ -153,10 +153,26 @@ def log_likelihood(layers: Layers, likelihood: Likelihood, theta: Tensor, rows: 
 
 def outputs(layers: Layers, theta: Tensor, x: Tensor) -> Tensor:
     """Outputs (P, N, C) of networks (P, D) without parameters of a likelihood."""
-    n_networks, n_rows, n_outputs = len(theta), len(x), layers.sizes[-1]
-    size = n_networks * n_rows * n_outputs
-    result = _evaluated(_OUTPUTS, layers, _NO_FORM, theta, tiled(layers, x), size)[1]
-    return torch.from_numpy(result).view(n_networks, n_outputs, n_rows).mT
+    return outputs_of(layers, theta, tiled(layers, x))
+
+
+def outputs_of(layers: Layers, theta: Tensor, rows: Rows) -> Tensor:
+    """Outputs (P, N, C) of networks (P, D); parameters of a likelihood may follow the weights."""
+    n_networks, n_outputs = len(theta), layers.sizes[-1]
+    size = n_networks * rows.n_rows * n_outputs
+    result = _evaluated(_OUTPUTS, layers, _NO_FORM, theta, rows, size)[1]
+    return torch.from_numpy(result).view(n_networks, n_outputs, rows.n_rows).mT
+
+
+def pulled_back(layers: Layers, theta: Tensor, rows: Rows, by_output: Tensor) -> Tensor:
+    """Gradients by the weights (P, D), from those by the outputs (P, N, C) of `outputs_of`.
+
+    The outputs are computed once more, so a likelihood that the kernel does not know costs a third
+    more than one that it does.
+    """
+    given = by_output.mT.to(theta.dtype).contiguous().view(-1).numpy()
+    found = _evaluated(_PULLBACK, layers, _NO_FORM, theta, rows, theta.numel(), given)[1]
+    return torch.from_numpy(found).view(theta.shape)
 
 
 def _evaluated(
@@ -166,6 +182,7 @@ def _evaluated(
     theta: Tensor,
     rows: Rows,
     size: int,
+    given: Array | None = None,
 ) -> tuple[Array, Array]:
     """Values (P,), and `size` numbers, from pieces of networks or, where these are few, of rows.
 
@@ -181,6 +198,7 @@ def _evaluated(
     by_rows = n_networks < n_pieces and rows.n_blocks > 1
     n_parts = rows.n_blocks if by_rows and goal != _OUTPUTS else 1
     value, result = np.empty((n_parts, n_networks)), np.empty((n_parts, size), flat.dtype)
+    given = flat[:0] if given is None else given
     everyone, everything = (0, n_networks), (0, rows.n_blocks)
     if by_rows:
         pieces = [(everyone, (b, b + 1), b % n_parts) for b in range(rows.n_blocks)]
@@ -201,6 +219,7 @@ def _evaluated(
             rows.block,
             networks,
             blocks,
+            given,
             value[part],
             result[part],
         )

@@ -8,8 +8,10 @@ networks, N rows. A new family is one file beside this one and one line of `regi
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
+import torch
 from torch import Tensor
 
 from pmcnet.bnn.likelihoods.response import Response, Units
@@ -36,8 +38,11 @@ class Likelihood(Protocol):
     """p(y | network output)."""
 
     task: ClassVar[Task]
-    extra_names: ClassVar[tuple[str, ...]]
-    """Names of the likelihood's own parameters."""
+
+    @property
+    def extra_names(self) -> tuple[str, ...]:
+        """Names of the likelihood's own parameters."""
+        ...
 
     @property
     def n_outputs(self) -> int:
@@ -145,34 +150,59 @@ class Stored:
         return cls(**{name: value for name, value in plain.items() if name != "kind"})
 
 
-class NoExtra:
+class NormalExtra:
+    """A likelihood whose own parameters are independent and normal under the prior."""
+
+    @property
+    def extra_prior(self) -> tuple[tuple[float, float], ...]:
+        """Mean and standard deviation of each."""
+        raise NotImplementedError
+
+    @property
+    def n_extra(self) -> int:
+        """How many."""
+        return len(self.extra_prior)
+
+    def log_prior(self, extra: Tensor) -> Tensor:
+        """The sum of normal log-densities (P,)."""
+        mean, std = self._moments(extra)
+        terms = -0.5 * ((extra - mean) / std).square() - std.log() - 0.5 * math.log(2 * math.pi)
+        return terms.sum(-1)
+
+    def prior_gradient(self, extra: Tensor) -> Tensor:
+        """-(extra - mean) / std^2."""
+        mean, std = self._moments(extra)
+        return (mean - extra) / std.square()
+
+    def from_normal(self, noise: Tensor) -> Tensor:
+        """Mean + std z."""
+        mean, std = self._moments(noise)
+        return mean + std * noise
+
+    def _moments(self, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Means and standard deviations (E,)."""
+        return _columns(self.extra_prior, like.dtype, like.device)
+
+
+class NoExtra(NormalExtra):
     """A likelihood without parameters of its own."""
 
     extra_names: ClassVar[tuple[str, ...]] = ()
-    n_extra = 0
 
-    def log_prior(self, extra: Tensor) -> Tensor:
-        """0: there is nothing to have a density."""
-        return extra.new_zeros(extra.shape[:-1])
-
-    def prior_gradient(self, extra: Tensor) -> Tensor:
-        """Nothing."""
-        return extra
-
-    def from_normal(self, noise: Tensor) -> Tensor:
-        """Nothing, from nothing."""
-        return noise
+    @property
+    def extra_prior(self) -> tuple[tuple[float, float], ...]:
+        """None."""
+        return ()
 
 
 @dataclass(frozen=True)
-class LearnedScale:
+class LearnedScale(NormalExtra):
     """A noise scale that is learned: log sigma ~ N(log_sigma_mean, log_sigma_std^2)."""
 
     log_sigma_mean: float = -2.0
     log_sigma_std: float = 1.0
 
     extra_names: ClassVar[tuple[str, ...]] = ("log_noise_std",)
-    n_extra: ClassVar[int] = 1
     stored_form: ClassVar[Mapping[str, Form]] = {
         "log_sigma_mean": number(-300, 300),
         "log_sigma_std": number(POSITIVE, LARGEST_SCALE),
@@ -184,18 +214,19 @@ class LearnedScale:
                 f"log_sigma_std must be a positive finite number; got {self.log_sigma_std}."
             )
 
-    def log_prior(self, extra: Tensor) -> Tensor:
-        """Normal log-density of log sigma."""
-        z = (extra[..., 0] - self.log_sigma_mean) / self.log_sigma_std
-        return -0.5 * z.square() - math.log(self.log_sigma_std) - 0.5 * math.log(2 * math.pi)
+    @property
+    def extra_prior(self) -> tuple[tuple[float, float], ...]:
+        """That of log sigma."""
+        return ((self.log_sigma_mean, self.log_sigma_std),)
 
-    def prior_gradient(self, extra: Tensor) -> Tensor:
-        """-(log sigma - log_sigma_mean) / log_sigma_std^2."""
-        return (self.log_sigma_mean - extra) / self.log_sigma_std**2
 
-    def from_normal(self, noise: Tensor) -> Tensor:
-        """log_sigma_mean + log_sigma_std z."""
-        return self.log_sigma_mean + self.log_sigma_std * noise
+@lru_cache(maxsize=64)
+def _columns(
+    pairs: tuple[tuple[float, float], ...], dtype: torch.dtype, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Cached: every evaluation needs them."""
+    both = torch.tensor(pairs, dtype=torch.float64).reshape(-1, 2).to(device, dtype)
+    return both[:, 0].contiguous(), both[:, 1].contiguous()
 
 
 def no_extra_gradient(log_prob: Tensor) -> Tensor:
@@ -204,7 +235,7 @@ def no_extra_gradient(log_prob: Tensor) -> Tensor:
 
 
 def column(output: Tensor, y: Tensor) -> Tensor:
-    """Outputs (P, N, 1) as (P, N), after checking that targets are (N,)."""
+    """The first output (P, N) of (P, N, C), after checking that targets are (N,)."""
     if y.ndim != 1:
         raise InputError(f"y must be one number per row, (n_rows,); got {tuple(y.shape)}.")
     return output[..., 0]

@@ -1,4 +1,4 @@
-"""Gaussian noise, of a given standard deviation or of one that is learned."""
+"""Gaussian noise: of a given standard deviation, of one that is learned, or with one by row."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -23,6 +23,7 @@ from pmcnet.bnn.likelihoods.base import (
 )
 from pmcnet.bnn.likelihoods.location_scale import Regression
 from pmcnet.bnn.likelihoods.response import Array, Response, Units
+from pmcnet.bnn.likelihoods.row_scale import RowScale
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 
@@ -35,9 +36,9 @@ class GaussianNoise(Regression):
 
     @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
-        """A Gaussian with the given noise, or with a learned one."""
+        """With the given noise, with a learned one, or with one that depends on the row."""
         if isinstance(response.noise, str):
-            return LearnedGaussian()
+            return RowGaussian() if response.noise == "by-row" else LearnedGaussian()
         sigma = float(response.noise) / units.scale
         if not 1 / _MOST_NOISE <= sigma <= _MOST_NOISE:
             raise InputError(
@@ -60,7 +61,7 @@ class GaussianNoise(Regression):
         self, output: Tensor, extra: Tensor, weight: Tensor, levels: Sequence[float]
     ) -> Tensor:
         """Those of the mixture of normal distributions, by a compiled search where that pays."""
-        mean, deviation = output[..., 0], self._deviation(extra)
+        mean, deviation = output[..., 0], self.deviation(output, extra)
         normal = type(self).cdf is GaussianNoise.cdf  # a subclass may have other tails
         if normal and fused_quantiles.applies(mean, deviation, levels):
             standard = self._standard_quantiles(levels)
@@ -119,3 +120,35 @@ class LearnedGaussian(LearnedScale, GaussianNoise):
     def noise_variance(self, extra: Tensor) -> Tensor:
         """exp(2 log sigma)."""
         return (2 * extra[..., 0]).exp()
+
+
+@dataclass(frozen=True)
+class RowGaussian(RowScale, GaussianNoise):
+    """y ~ N(output_0, sigma^2) with sigma of each row from the network's second output."""
+
+    def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """-(y - output_0)^2 / (2 sigma^2) - log sigma - log(2 pi) / 2."""
+        log_sigma = self.log_scale(output, extra)
+        residual = (y - column(output, y)) * (-log_sigma).exp()
+        return -0.5 * residual.square() - log_sigma - 0.5 * math.log(2 * math.pi)
+
+    def gradients(self, output: Tensor, y: Tensor, extra: Tensor) -> Gradients:
+        """(y - output_0) / sigma^2, and (y - output_0)^2 / sigma^2 - 1 by log sigma."""
+        log_sigma = self.log_scale(output, extra)
+        inverse = (-log_sigma).exp()
+        residual = (y - column(output, y)) * inverse  # (P, N)
+        square = residual.square()
+        log_prob = -0.5 * square - log_sigma - 0.5 * math.log(2 * math.pi)
+        return self.gradients_by(log_prob, residual * inverse, square - 1)
+
+    def deviation(self, output: Tensor, extra: Tensor) -> Tensor:
+        """sigma (P, N)."""
+        return self.log_scale(output, extra).exp()
+
+    def noise_variance(self, extra: Tensor) -> Tensor:
+        """That of a row whose second output is 0 (P,)."""
+        return (2 * extra[..., 0]).exp()
+
+    def aleatoric(self, mean: Tensor, output: Tensor, extra: Tensor) -> Tensor:
+        """sigma^2 (P, N)."""
+        return (2 * self.log_scale(output, extra)).exp()

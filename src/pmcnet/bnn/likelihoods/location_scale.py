@@ -15,10 +15,11 @@ from pmcnet.rng import Stream
 
 
 class Regression(Stored):
-    """y = output + noise, the same for every row. Uncertainty is variance.
+    """y = output + noise. Uncertainty is variance.
 
     A family gives the noise's variance, and of the noise divided by its standard deviation the
-    distribution function, the density and draws.
+    distribution function, the density and draws. Noise is the same for every row, unless the family
+    says otherwise (`deviation`).
     """
 
     task: ClassVar[Task] = "regression"
@@ -51,9 +52,13 @@ class Regression(Stored):
         variance = self.noise_variance(extra)
         return variance.isfinite() & (variance > 0)
 
+    def deviation(self, output: Tensor, extra: Tensor) -> Tensor:
+        """Standard deviation of the noise: (P, 1), or (P, N) where it depends on the row."""
+        return self.noise_variance(extra).sqrt()[:, None]
+
     def mean(self, output: Tensor, extra: Tensor) -> Tensor:
         """The output."""
-        return output
+        return output[..., :1]
 
     def aleatoric(self, mean: Tensor, output: Tensor, extra: Tensor) -> Tensor:
         """The noise variance (P, 1)."""
@@ -63,17 +68,25 @@ class Regression(Stored):
         """Average noise variance plus variance of the mean: the law of total variance."""
         return aleatoric + variance[..., 0]
 
+    def cumulative(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
+        """P(Y <= y | output): (P, N)."""
+        return self.cdf((y - output[..., 0]) / self.deviation(output, extra))
+
     def sample(self, output: Tensor, extra: Tensor, source: Stream) -> Tensor:
         """The output plus noise."""
         mean = output[..., 0].double()
         noise = torch.as_tensor(self.standard_noise(source.host, tuple(mean.shape)))
-        return mean + self._deviation(extra).double() * noise.to(mean.device)
+        return mean + self.deviation(output, extra).double() * noise.to(mean.device)
 
     def quantiles(
         self, output: Tensor, extra: Tensor, weight: Tensor, levels: Sequence[float]
     ) -> Tensor:
         """Those of the mixture of shifted and scaled noises."""
-        mean, deviation, weight = output[..., 0], self._deviation(extra), weight.to(output.dtype)
+        mean, deviation, weight = (
+            output[..., 0],
+            self.deviation(output, extra),
+            weight.to(output.dtype),
+        )
         standard = self._standard_quantiles(levels)
         found = [
             mixture_quantile(mean, deviation, weight, level, z, self)
@@ -84,9 +97,6 @@ class Regression(Stored):
     def _standard_quantiles(self, levels: Sequence[float]) -> list[float]:
         """Those of the noise in standard deviations."""
         return _standard_quantiles(tuple(levels), self)
-
-    def _deviation(self, extra: Tensor) -> Tensor:
-        return self.noise_variance(extra).sqrt()[:, None]  # (P, 1)
 
 
 @lru_cache(maxsize=64)

@@ -21,7 +21,7 @@ So are mixtures whose variance overflows single precision.
 
 
 class Standard(Protocol):
-    """A distribution with mean 0 and standard deviation 1."""
+    """A distribution with location 0 and scale 1."""
 
     def cdf(self, z: Tensor) -> Tensor:
         """P(Z <= z)."""
@@ -33,7 +33,10 @@ class Standard(Protocol):
 
 
 def standard_quantiles(levels: Sequence[float], standard: Standard) -> list[float]:
-    """The z with F(z) = level for each level, by bisection of them all together."""
+    """The z with F(z) = level for each level, by bisection of them all together.
+
+    Distributions that differ between components know their own, `standard.quantile`.
+    """
     level = torch.tensor(levels, dtype=torch.float64)  # (Q,)
     low, high = -torch.ones_like(level), torch.ones_like(level)
     while bool((above := standard.cdf(low) > level).any()):
@@ -49,7 +52,12 @@ def standard_quantiles(levels: Sequence[float], standard: Standard) -> list[floa
 
 
 def mixture_quantile(
-    mean: Tensor, deviation: Tensor, weight: Tensor, level: float, z: float, standard: Standard
+    mean: Tensor,
+    deviation: Tensor,
+    weight: Tensor,
+    level: float,
+    z: float | Tensor,
+    standard: Standard,
 ) -> Tensor:
     """The number q with sum_j w_j F((q - m_j) / s_j) = level, for each row: (N,).
 
@@ -60,10 +68,10 @@ def mixture_quantile(
 
     Args:
         mean: m, of each component on each row (J, N).
-        deviation: s (J, 1).
+        deviation: s (J, 1), or (J, N) where it depends on the row.
         weight: w, sums to 1 (J,).
         level: between 0 and 1.
-        z: the standard distribution's own quantile.
+        z: the standard distribution's own quantile, (J, 1) where components differ in it.
         standard: F and its density.
     """
     centre = weight @ mean  # (N,)
@@ -76,16 +84,17 @@ def mixture_quantile(
         )
     slack = SLACK * min(level, 1 - level)
     tolerance = TOLERANCE.get(mean.dtype, 1e-6) * spread
-    own = mean + z * deviation  # (J, N)
+    own = mean + (z if isinstance(z, float) else z.to(mean)) * deviation  # (J, N)
     low, high = own.amin(0) - tolerance, own.amax(0) + tolerance
-    q = (centre + z * spread).clamp(low, high)
-    density, narrowest = weight / deviation[:, 0], deviation.amin()
+    middle = z if isinstance(z, float) else weight @ z.expand(len(mean), 1).to(mean)
+    q = (centre + middle * spread).clamp(low, high)
+    narrowest, by_row = deviation.amin(), deviation.shape[1] > 1
     found, rows = torch.empty_like(q), torch.arange(len(q), device=q.device)
     for _ in range(MOST_TRIALS):
         scaled = (q - mean) / deviation  # (J, n)
         excess = weight @ standard.cdf(scaled) - level
         low, high = torch.where(excess < 0, q, low), torch.where(excess < 0, high, q)
-        step = q - excess / (density @ standard.pdf(scaled))
+        step = q - excess / (weight @ (standard.pdf(scaled) / deviation))
         newton = (step > low) & (step < high)
         following = torch.where(newton, step, 0.5 * (low + high))
         moved = (following - q).abs()
@@ -106,6 +115,7 @@ def mixture_quantile(
                 high[unsettled],
                 mean[:, unsettled],
             )
+            deviation = deviation[:, unsettled] if by_row else deviation
         if n_unsettled == 0:
             return found
     found[rows] = q

@@ -5,12 +5,20 @@ from typing import Any
 
 from pmcnet.bnn.likelihoods.base import Family, Likelihood, Task
 from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
-from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
+from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
+from pmcnet.bnn.likelihoods.shaped_noise import (
+    LaplaceNoise,
+    RowLaplaceNoise,
+    RowStudentT,
+    StudentT,
+)
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, table, text
 
 FAMILIES: dict[str, tuple[type[Family], ...]] = {
-    "gaussian": (Gaussian, LearnedGaussian),
+    "gaussian": (Gaussian, LearnedGaussian, RowGaussian),
+    "student-t": (StudentT, RowStudentT),
+    "laplace": (LaplaceNoise, RowLaplaceNoise),
     "categorical": (Categorical, Bernoulli),
 }
 """The classes of each family; the first builds the one that a response needs."""

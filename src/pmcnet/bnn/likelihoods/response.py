@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pmcnet.errors import InputError
 
 Array = NDArray[np.float64]
-Noise = float | Literal["learn"]
+Noise = float | Literal["learn", "by-row"]
 
 FARTHEST = 1e15
 """Standard deviations from the mean beyond which a value of y is refused."""
@@ -19,8 +19,8 @@ class Response(NamedTuple):
     """All that a likelihood may be built from.
 
     `y` holds one number per row (N,), a value or the code of a class from 0, and `weight` how often
-    each row counts (N,). `noise` is "learn" or a standard deviation in units of y, `n_classes` the
-    number of classes.
+    each row counts (N,). `noise` is "learn", "by-row" or a standard deviation in units of y;
+    `n_classes` is the number of classes.
     """
 
     y: Array

@@ -55,8 +55,13 @@ class MLP:
                 f"activation must be one of {', '.join(ACTIVATIONS)}; got {self.activation!r}."
             )
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
+        """The parameters: those of the layers."""
+        return self.layers
+
+    @cached_property
+    def layers(self) -> Layout:
         """Weight (out, in) and bias (out) of each layer, named as in `module()`."""
         shapes: list[tuple[str, tuple[int, ...]]] = []
         for layer, (n_in, n_out) in enumerate(zip(self.sizes, self.sizes[1:], strict=False)):
@@ -78,9 +83,18 @@ class MLP:
     def __call__(self, theta: Tensor, x: Tensor) -> Tensor:
         """Outputs (P, N, C), by a compiled pass where that is faster."""
         self._check(x)
-        if fused_mlp.applies(self.fused, theta, x):
-            return fused_mlp.outputs(self.fused, theta, x)
-        return self._layers(theta, x)[0][-1].mT
+        weights = self.weights(theta)
+        if fused_mlp.applies(self.fused, weights, x):
+            return fused_mlp.outputs(self.fused, weights, x)
+        return self._passed(weights, x)[0][-1].mT
+
+    def weights(self, theta: Tensor) -> Tensor:
+        """The parameters of the layers (P, D'), of networks given as flat vectors (P, D)."""
+        return theta
+
+    def pulled_back(self, theta: Tensor, weights: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient by theta (P, D), from that by `weights(theta)` (P, D')."""
+        return gradient
 
     @property
     def fused(self) -> fused_mlp.Layers:
@@ -105,41 +119,42 @@ class MLP:
 
         Written out, since recording and replaying the same products takes longer than making them.
         """
-        before, after = self._layers(theta, x)
+        weights = self.weights(theta)
+        before, after = self._passed(weights, x)
 
         def vjp(gradient: Tensor) -> Tensor:
-            result = torch.empty_like(theta)
+            result = torch.empty_like(weights)
             g = gradient.mT  # (P, C, N)
-            layers = list(zip(self.layout[::2], self.layout[1::2], strict=True))
+            layers = list(zip(self.layers[::2], self.layers[1::2], strict=True))
             for layer in reversed(range(1, len(layers))):
                 weight, bias = layers[layer]
                 result[:, weight.start : weight.stop] = (g @ after[layer - 1].mT).flatten(1)
                 result[:, bias.start : bias.stop] = g.sum(-1)
-                w = theta[:, weight.start : weight.stop].reshape(-1, *weight.shape)
+                w = weights[:, weight.start : weight.stop].reshape(-1, *weight.shape)
                 g = _through(
                     self.activation, before[layer - 1], after[layer - 1], w.mT @ g
                 )  # (P, H, N)
             weight, bias = layers[0]
             result[:, weight.start : weight.stop] = (g.reshape(-1, len(x)) @ x).reshape(
-                len(theta), -1
+                len(weights), -1
             )
             result[:, bias.start : bias.stop] = g.sum(-1)
-            return result
+            return self.pulled_back(theta, weights, result)
 
         return before[-1].mT, vjp
 
-    def _layers(self, theta: Tensor, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
+    def _passed(self, weights: Tensor, x: Tensor) -> tuple[list[Tensor], list[Tensor]]:
         """Every layer before its activation, and all but the last after it: each (P, H, N).
 
         The first layer of all networks is one product [W_1 ... W_P] x^T.
         """
         self._check(x)
-        parameters = list(self.layout.unflatten(theta).values())
+        parameters = list(self.layers.unflatten(weights).values())
         weight, bias = parameters[0], parameters[1]  # (P, H, d), (P, H)
         first = torch.addmm(
             bias.reshape(-1, 1), weight.reshape(-1, weight.shape[-1]), x.mT
         )  # (P * H, N)
-        before, after = [first.reshape(len(theta), -1, len(x))], []
+        before, after = [first.reshape(len(weights), -1, len(x))], []
         for weight, bias in zip(parameters[2::2], parameters[3::2], strict=True):
             after.append(ACTIVATIONS[self.activation][0](before[-1]))
             before.append(torch.baddbmm(bias[..., None], weight, after[-1]))  # (P, H', N)

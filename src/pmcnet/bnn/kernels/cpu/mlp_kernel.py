@@ -22,7 +22,7 @@ from pmcnet.bnn.kernels.cpu.tile_products import (
     weighted_sums,
 )
 
-OUTPUTS, VALUES, GRADIENTS = range(3)
+OUTPUTS, VALUES, GRADIENTS, PULLBACK = range(4)
 """What a pass is for."""
 
 
@@ -92,6 +92,7 @@ def evaluate(
     block,
     networks,
     blocks,
+    given,
     value,
     result,
 ):
@@ -99,7 +100,8 @@ def evaluate(
 
     Args:
         goal: OUTPUTS writes outputs (P, C, N) to `result`; VALUES writes log-likelihoods (P,) to
-            `value`; GRADIENTS also their gradients (P, D) to `result`.
+            `value`; GRADIENTS also their gradients (P, D) to `result`; PULLBACK writes there the
+            gradients by the weights that follow from `given` ones by the outputs.
         theta: all networks, flat (P * D,).
         dim: D, with the likelihood's own parameters.
         sizes: of the layers.
@@ -114,6 +116,7 @@ def evaluate(
         block: tiles per block.
         networks: the first and the one after the last.
         blocks: the first and the one after the last.
+        given: gradients by the outputs (P, C, N) for PULLBACK, else empty.
         value: see `goal`.
         result: see `goal`.
     """
@@ -148,10 +151,18 @@ def evaluate(
                             result[into + t] = upper[c * n + t]
                     continue
                 own = at + n_parameters
-                block_log_prob += log_likelihood(
-                    form, upper, n, y, weight, k * stride, theta, own, score
-                )
-                if goal == GRADIENTS:
+                if goal == PULLBACK:
+                    for c in range(n_outputs):
+                        begin = (p * n_outputs + c) * n_rows + k * stride
+                        for t in range(n_real):
+                            upper[c * n + t] = given[begin + t]
+                        for t in range(n_real, n):
+                            upper[c * n + t] = 0.0
+                else:
+                    block_log_prob += log_likelihood(
+                        form, upper, n, y, weight, k * stride, theta, own, score
+                    )
+                if goal in (GRADIENTS, PULLBACK):
                     _backward(
                         theta,
                         at,
@@ -170,7 +181,7 @@ def evaluate(
                 sums[d] += score[d]
         if goal != OUTPUTS:
             value[p] = log_prob
-        if goal == GRADIENTS:
+        if goal in (GRADIENTS, PULLBACK):
             for d in range(dim):
                 result[at + d] = sums[d]
 
@@ -182,4 +193,4 @@ def signature(dtype: str) -> Any:
     form = types.Tuple((whole, types.float64, types.float64))
     networks = (array, whole, whole[::1], whole, form)
     rows = (array, array, array, whole, whole, whole)
-    return types.void(whole, *networks, *rows, pair, pair, types.float64[::1], array)
+    return types.void(whole, *networks, *rows, pair, pair, array, types.float64[::1], array)

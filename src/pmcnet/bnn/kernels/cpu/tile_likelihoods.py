@@ -14,10 +14,10 @@ from pmcnet.bnn.kernels.cpu.elementary import absolute, exp, inlined, log, log1p
 from pmcnet.bnn.kernels.cpu.lanewise import where_above, where_below, where_equal
 from pmcnet.bnn.kernels.cpu.simd import add_to, lanes, like, load, store, total, zero
 from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
-from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian
+from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
 
-GAUSSIAN, LEARNED_GAUSSIAN, GENERALISED_GAUSSIAN, BERNOULLI, CATEGORICAL = range(5)
+GAUSSIAN, LEARNED_GAUSSIAN, GENERALISED_GAUSSIAN, BERNOULLI, CATEGORICAL, ROW_GAUSSIAN = range(6)
 
 Form = tuple[int, float, float]
 """Which likelihood it is, and two constants of it."""
@@ -26,6 +26,7 @@ FORMS: dict[type, Callable[[Any], Form]] = {
     Gaussian: lambda given: (GAUSSIAN, given.sigma, 0.0),
     LearnedGaussian: lambda given: (LEARNED_GAUSSIAN, 0.0, 0.0),
     GeneralisedGaussian: lambda given: (GENERALISED_GAUSSIAN, given.alpha, given.rho),
+    RowGaussian: lambda given: (ROW_GAUSSIAN, given.sensitivity, 0.0),
     Bernoulli: lambda given: (BERNOULLI, 0.0, 0.0),
     Categorical: lambda given: (CATEGORICAL, float(given.n_classes), 0.0),
 }
@@ -56,6 +57,8 @@ def log_likelihood(form, out, n, y, weight, row, theta, own, score):
         return _learned_gaussian(out, n, y, weight, row, theta, own, score)
     if code == GENERALISED_GAUSSIAN:
         return _generalised_gaussian(a, b, out, n, y, weight, row)
+    if code == ROW_GAUSSIAN:
+        return _row_gaussian(a, out, n, y, weight, row, theta, own, score)
     if code == BERNOULLI:
         return _bernoulli(out, n, y, weight, row)
     return _categorical(int(a), out, n, y, weight, row)
@@ -86,6 +89,25 @@ def _learned_gaussian(out, n, y, weight, row, theta, own, score):
     square, count = total(squares), total(weights)
     add_to(score, len(score) - 1, square - count)
     return -0.5 * np.float64(square) - np.float64(count) * (log_sigma + _HALF_LOG_2PI)
+
+
+@inlined
+def _row_gaussian(sensitivity, out, n, y, weight, row, theta, own, score):
+    typical = theta[own]
+    logs, by_typical, weights = zero(out), zero(out), zero(out)
+    for t in range(0, n, lanes(out)):
+        w, log_sigma = load(weight, row + t), load(out, n + t) * sensitivity + typical
+        inverse = exp(0.0 - log_sigma)
+        z = (load(y, row + t) - load(out, t)) * inverse
+        excess = z * z - 1.0
+        logs = logs + where_above(w, 0.0, w * (z * z * -0.5 - log_sigma), zero(out))
+        weights = weights + w
+        by_log_sigma = where_above(w, 0.0, w * excess, zero(out))
+        by_typical = by_typical + by_log_sigma
+        store(out, t, where_above(w, 0.0, w * z * inverse, zero(out)))
+        store(out, n + t, by_log_sigma * sensitivity)
+    add_to(score, len(score) - 1, total(by_typical))
+    return np.float64(total(logs)) - np.float64(total(weights)) * _HALF_LOG_2PI
 
 
 @inlined
