@@ -40,9 +40,7 @@ def costs(name: str, data: Path, device: str, annealing: ais.AnnealedPMC) -> dic
     return {"annealing_seconds_of_64": one, "annealing_seconds_of_islands": many}
 
 
-def measured(
-    name: str, data: Path, device: str, sampler: ais.Islands, seed: int
-) -> dict[str, Any]:
+def measured(name: str, data: Path, device: str, sampler: ais.Islands, seed: int) -> dict[str, Any]:
     """One table."""
     target, (x, y), y_spread = split_of(np.load(data / f"{name}.npz"), 0, torch.device(device))
     start = time.perf_counter()
