@@ -44,7 +44,7 @@ def check_rows(x: Tensor, y: Tensor, weight: Tensor | None) -> None:
             "x must be floating-point and x and y finite. Fill or drop missing values first."
         )
     if weight is not None and (
-        weight.shape != y.shape or not bool((weight >= 0).all() & weight.isfinite().all())
+        weight.shape != y.shape[:1] or not bool((weight >= 0).all() & weight.isfinite().all())
     ):
         raise InputError(
             f"weight must hold one finite number, not negative, for each of the {len(y)} "

@@ -242,7 +242,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         units = members.units(response)
         self._set_units(units)
         likelihood = members.for_response(response, units)
-        targets = torch.as_tensor(units.to_network(rows.y)).to(device, torch.float32)
+        targets = torch.as_tensor(members.targets(rows.y, units)).to(device, torch.float32)
         counts = torch.as_tensor(rows.weight).to(device, torch.float32)
         start = self.prior_std if not isinstance(self.prior_std, str) else 1.0
         return BayesianTarget(

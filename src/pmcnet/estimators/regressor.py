@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[import-untyped]
 
 from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Noise, Response, Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
@@ -160,7 +161,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     def log_predictive(self, X: Any, y: ArrayLike) -> Array:
         """Log-density of each y under its predictive distribution, in units of y (N,)."""
         x, units = self._inputs(X), self._units()
-        scaled = torch.as_tensor(units.to_network(np.asarray(y, dtype=np.float64)))
+        members = family(self.likelihood, self._task)
+        scaled = torch.as_tensor(members.targets(np.asarray(y, dtype=np.float64), units))
         found = self._posterior().log_predictive(x, scaled.to(x.device))
         return units.log_density(found.cpu().numpy())
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import torch
 from torch import Tensor
 
-from pmcnet.bnn.likelihoods.response import Response, Units
+from pmcnet.bnn.likelihoods.response import Array, Response, Units
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 from pmcnet.rng import Stream
@@ -60,7 +60,10 @@ class Likelihood(Protocol):
         ...
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
-        """Outputs (P, N, C), data (N,), own parameters (P, E) -> log p of each row (P, N)."""
+        """Outputs (P, N, C), data, own parameters (P, E) -> log p of each row (P, N).
+
+        Data are (N,); for a family with a second column they are (N,) or (N, 2).
+        """
         ...
 
     def gradients(self, output: Tensor, y: Tensor, extra: Tensor) -> Gradients:
@@ -130,13 +133,18 @@ class Family(Likelihood, Protocol):
         ...
 
     @classmethod
+    def targets(cls, y: Array, units: Units) -> Array:
+        """The response (N,) or (N, 2) in these units, as `log_prob` takes it."""
+        ...
+
+    @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """The likelihood that has this stored form."""
         ...
 
 
 class Stored:
-    """Settings that are numbers are the stored form."""
+    """Settings that are numbers are the stored form, and y is one column."""
 
     stored_form: ClassVar[Mapping[str, Form]] = {}
 
@@ -148,6 +156,11 @@ class Stored:
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """By the constructor."""
         return cls(**{name: value for name, value in plain.items() if name != "kind"})
+
+    @classmethod
+    def targets(cls, y: Array, units: Units) -> Array:
+        """In the network's units."""
+        return units.to_network(y)
 
 
 class NormalExtra:

@@ -18,9 +18,10 @@ _WIDEST = 1e100
 class Response(NamedTuple):
     """All that a likelihood may be built from.
 
-    `y` holds one number per row (N,), a value or the code of a class from 0, and `weight` how often
-    each row counts (N,). `noise` is "learn", "by-row" or a standard deviation in units of y;
-    `n_classes` is the number of classes.
+    `y` holds one number per row (N,), a value or the code of a class from 0; for some families a
+    second column is known of each row (N, 2): see there. `weight` is how often each row counts
+    (N,). `noise` is "learn", "by-row" or a standard deviation in units of y; `n_classes` is the
+    number of classes.
     """
 
     y: Array
