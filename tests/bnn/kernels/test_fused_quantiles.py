@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pmcnet.bnn.kernels import fused_quantiles
-from pmcnet.bnn.likelihoods.gaussian import LearnedGaussian
+from pmcnet.bnn.likelihoods.gaussian import LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.location_scale import Regression
 
 pytest.importorskip("numba", reason="the compiled search needs numba")
@@ -30,6 +30,18 @@ def test_quantiles_are_those_of_torch(spread, n_rows):
     assert found.shape == (n_rows, 4)
     variance = output[..., 0].var(0) + likelihood.noise_variance(extra).mean()
     assert ((found - expected).abs() < 1e-4 * variance.sqrt()[:, None]).all()
+
+
+def test_noise_by_row_is_that_of_each_row():
+    likelihood, (output, extra, weight) = RowGaussian(), mixture(50, 20_001, 1.0)
+    output = torch.cat([output, output.roll(7, 1)], -1)
+    assert fused_quantiles.applies(output[..., 0], likelihood.deviation(output, extra), LEVELS)
+    found = likelihood.quantiles(output, extra, weight, LEVELS)
+    expected = Regression.quantiles(likelihood, output, extra, weight, LEVELS)
+    spread = (weight.float() @ likelihood.aleatoric(output, output, extra)).sqrt()
+    assert ((found - expected).abs() < 1e-4 * (1 + spread)[:, None]).all()
+    later = likelihood.quantiles(output[:, 1000:], extra, weight, LEVELS)
+    assert torch.equal(found[1000:], later)
 
 
 def test_levels_are_met():

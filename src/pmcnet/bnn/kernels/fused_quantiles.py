@@ -47,7 +47,7 @@ def normal_quantiles(
 
     Args:
         mean: of each component on each row (J, N).
-        deviation: standard deviations (J, 1).
+        deviation: standard deviations (J, 1), or (J, N) where they depend on the row.
         weight: of the components (J,), with sum 1.
         levels: Q probabilities.
         standard: the normal distribution's own quantiles.
@@ -57,7 +57,7 @@ def normal_quantiles(
     result = np.empty((len(levels), n_rows), np.float32)
     fixed = (
         mean.contiguous().view(-1).numpy(),
-        (1 / deviation[:, 0]).contiguous().numpy(),
+        (1 / deviation).contiguous().view(-1).numpy(),
         weight.to(mean.dtype).contiguous().numpy(),
         np.array(levels),
         np.array(standard),

@@ -38,11 +38,19 @@ _DENSITY = 1 / math.sqrt(2 * math.pi)
 
 
 @inlined
+def _inverse(inverse, j, row, n_rows, n_components):
+    """1 / standard deviation of a component on the rows of a vector."""
+    if len(inverse) == n_components:  # the same on every row
+        return spread(inverse, j)
+    return load(inverse, j * n_rows + row)
+
+
+@inlined
 def _distribution(q, mean, inverse, weight, row, n_rows, n_components):
     """The mixture's distribution function at q and its density there."""
     below, density = like(q, 0.0), like(q, 0.0)
     for j in range(n_components):
-        scale, w = spread(inverse, j), spread(weight, j)
+        scale, w = _inverse(inverse, j, row, n_rows, n_components), spread(weight, j)
         z = (q - load(mean, j * n_rows + row)) * scale
         size = absolute(z)
         e = exp(size * size * -0.5)
@@ -58,7 +66,7 @@ def quantiles(mean, inverse, weight, levels, standard, rows, n_rows, settings, r
 
     Args:
         mean: of the components on all rows (J * N,).
-        inverse: 1 / standard deviation of each component (J,).
+        inverse: 1 / standard deviation of each component (J,), or of each on all rows (J * N,).
         weight: of each component (J,), with sum 1.
         levels: probabilities (Q,).
         standard: the normal distribution's own quantiles (Q,).
@@ -68,12 +76,8 @@ def quantiles(mean, inverse, weight, levels, standard, rows, n_rows, settings, r
             min(level, 1 - level) by which the level may be missed.
         result: (Q * N,).
     """
-    n_components, step = len(inverse), lanes(mean)
+    n_components, step = len(weight), lanes(mean)
     most, tolerance, share = settings
-    narrowest = inverse[0]
-    for j in range(n_components):
-        narrowest = max(narrowest, inverse[j])
-    near = 0.1 / narrowest
     for start in range(rows[0], rows[1], step):
         row = min(start, n_rows - step)
         centre, square = zero(mean), zero(mean)
@@ -81,7 +85,7 @@ def quantiles(mean, inverse, weight, levels, standard, rows, n_rows, settings, r
             centre = centre + load(mean, j * n_rows + row) * spread(weight, j)
         for j in range(n_components):
             apart = load(mean, j * n_rows + row) - centre
-            deviation = 1.0 / spread(inverse, j)
+            deviation = 1.0 / _inverse(inverse, j, row, n_rows, n_components)
             square = square + spread(weight, j) * (apart * apart + deviation * deviation)
         width = root(square)
         small = width * tolerance
@@ -89,10 +93,14 @@ def quantiles(mean, inverse, weight, levels, standard, rows, n_rows, settings, r
             level, z = levels[k], standard[k]
             slack = share * min(level, 1 - level)
             low, high = like(centre, math.inf), like(centre, -math.inf)
+            narrowest = zero(mean)  # 1 / the smallest standard deviation
             for j in range(n_components):
-                own = load(mean, j * n_rows + row) + z / spread(inverse, j)
+                scale = _inverse(inverse, j, row, n_rows, n_components)
+                narrowest = where_above(scale, narrowest, scale, narrowest)
+                own = load(mean, j * n_rows + row) + z / scale
                 low, high = where_below(own, low, own, low), where_above(own, high, own, high)
             low, high = low - small, high + small
+            near = 0.1 / narrowest
             q = centre + width * z
             q = where_below(q, low, low, where_above(q, high, high, q))
             found, left = q, like(q, 1.0)
