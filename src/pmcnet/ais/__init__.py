@@ -25,7 +25,7 @@ from pmcnet.ais.hmc.state import ChainInfo, ChainState
 from pmcnet.ais.islands.algorithm import Islands
 from pmcnet.ais.islands.result import IslandsResult
 from pmcnet.ais.islands.state import IslandsInfo, IslandsState
-from pmcnet.ais.path import Path, PathPrecision, Tempered
+from pmcnet.ais.path import Path, PathPrecision
 from pmcnet.ais.pmc.algorithm import PMC
 from pmcnet.ais.pmc.mean_steps import FixedMean, IncrementalLangevin, Langevin, MeanStep
 from pmcnet.ais.pmc.proposals import Proposals
@@ -49,6 +49,7 @@ from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.scale import Diagonal, Full, Scale
 from pmcnet.ais.state_files import State, load_state, save_state
 from pmcnet.ais.target import FunctionTarget, Target, ValueAndScore
+from pmcnet.ais.tempered import Tempered
 from pmcnet.ais.verdict import Verdict, verdict
 
 __all__ = [

@@ -1,7 +1,7 @@
 """From the prior to the posterior: prior(theta) likelihood(theta)^beta, beta from 0 to 1."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -10,42 +10,14 @@ from pmcnet.ais.agreement import Predictions, Quantity
 from pmcnet.ais.cuda_graph import CudaGraph
 from pmcnet.ais.evaluation import shaped
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
+from pmcnet.ais.tempered import Tempered, check_tempered
 from pmcnet.ais.tiling import tile_bytes
-from pmcnet.errors import InputError, TargetError
+from pmcnet.errors import TargetError
 from pmcnet.io.state_checks import DOUBLE, check_tensor, check_whole, require
 from pmcnet.rng import Stream
 
 BYTES_PER_COORDINATE = 16 * 8
 """What a target that does not say is taken to need: sixteen float64 copies of the point."""
-
-
-class Tempered(Protocol):
-    """What annealing needs: a normalised prior that can be sampled, and a likelihood.
-
-    A target may also have `prior_and_score` and `likelihood_and_score` (n, D) -> ValueAndScore,
-    otherwise made by automatic differentiation; `monitor` (n, D) -> (n, S), the quantities whose
-    mixing matters, otherwise the coordinates; `predictions` (n, D) -> Predictions and
-    `predicted_quantity`, what islands are compared by, otherwise the monitored; `memory` and
-    `bytes_per_point` as any `Target`; `device`, where its random streams should live, otherwise the
-    host; and `least_piece`, see `Path.least_piece`.
-    """
-
-    @property
-    def dim(self) -> int:
-        """D."""
-        ...
-
-    def log_prior(self, theta: Tensor) -> Tensor:
-        """Log-density of the prior, with its constant: (n, D) -> (n,)."""
-        ...
-
-    def log_likelihood(self, theta: Tensor) -> Tensor:
-        """Log-likelihood, with its constants: (n, D) -> (n,)."""
-        ...
-
-    def sample_prior(self, sources: Sequence[Stream], n_draws: int) -> Tensor:
-        """`n_draws` points of the prior from each stream: (len(sources), n_draws, D)."""
-        ...
 
 
 class Points(NamedTuple):
@@ -136,6 +108,7 @@ class Path:
         self.target, self._exact, self._captured = target, exact, captured
         self.precision = precision
         self._graph: CudaGraph | None = None
+        self.stages: list[Path] | None = None  # see `annealed.stages`
 
     @classmethod
     def of(cls, target: "Tempered | Path") -> "Path":
@@ -232,6 +205,15 @@ class Path:
         return found
 
     def _ends(self, theta: Tensor) -> tuple[Tensor, ...]:
+        together = getattr(self.target, "ends", None)
+        if together is not None:
+            parts = [together(chunk) for chunk in torch.split(theta, self._rows(theta))]
+            ends = [
+                ValueAndScore(*map(torch.cat, zip(*e, strict=True)))
+                for e in zip(*parts, strict=True)
+            ]
+            prior, likelihood = ends
+            return prior.value, likelihood.value, prior.score, likelihood.score
         prior = self._chunked("prior_and_score", self.target.log_prior, theta)
         likelihood = self._chunked("likelihood_and_score", self.target.log_likelihood, theta)
         return prior.value, likelihood.value, prior.score, likelihood.score
@@ -277,19 +259,3 @@ def _checked(answer: ValueAndScore, theta: Tensor, name: str) -> ValueAndScore:
     """Values (n,) in float64 and scores (n, D) in the points' dtype; refuses other shapes."""
     value = shaped(answer.value, theta.shape[:1], f"log_{name.removesuffix('_and_score')}")
     return ValueAndScore(value.double(), shaped(answer.score, theta.shape, "score").to(theta.dtype))
-
-
-def check_tempered(target: object) -> None:
-    """Refuse targets that cannot be annealed, saying what they lack."""
-    missing = [
-        name
-        for name in ("log_prior", "log_likelihood", "sample_prior")
-        if not hasattr(target, name)
-    ]
-    if missing:
-        raise InputError(
-            f"{type(target).__name__} has no {', '.join(missing)}, so there is no path from its "
-            "prior. Use "
-            "ais.Bridge(target, proposals) to anneal from a mixture of Gaussians to any "
-            "log-density."
-        )

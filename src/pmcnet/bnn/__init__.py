@@ -4,9 +4,14 @@ from pmcnet.bnn.augmentation import Augmentation, FlipAndCrop, RandomAffine
 from pmcnet.bnn.gauss_newton import GaussNewtonTarget
 from pmcnet.bnn.likelihoods.base import Likelihood
 from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
+from pmcnet.bnn.likelihoods.censored import CensoredLogLogistic, CensoredWeibull
+from pmcnet.bnn.likelihoods.counts import NegativeBinomial, Poisson
+from pmcnet.bnn.likelihoods.fractions import Beta
 from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
+from pmcnet.bnn.likelihoods.known_noise import KnownGaussian
 from pmcnet.bnn.likelihoods.location_scale import Regression
+from pmcnet.bnn.likelihoods.positive import LogNormal, RowLogNormal
 from pmcnet.bnn.networks.banded_conv import BandedConv2d
 from pmcnet.bnn.networks.base import Layout, Network, Parameter
 from pmcnet.bnn.networks.hierarchical import HierarchicalMLP
@@ -37,7 +42,10 @@ __all__ = [
     "BandedConv2d",
     "BayesianTarget",
     "Bernoulli",
+    "Beta",
     "Categorical",
+    "CensoredLogLogistic",
+    "CensoredWeibull",
     "ChainPosterior",
     "FlipAndCrop",
     "GaussNewtonTarget",
@@ -46,16 +54,20 @@ __all__ = [
     "GeneralisedGaussian",
     "HierarchicalMLP",
     "IslandPosterior",
+    "KnownGaussian",
     "LaplacePrior",
     "LayerGaussianPrior",
     "Layout",
     "LeNet5",
     "LearnedGaussian",
     "Likelihood",
+    "LogNormal",
     "ModuleNetwork",
+    "NegativeBinomial",
     "Network",
     "Parameter",
     "ParticlePosterior",
+    "Poisson",
     "Population",
     "Predictive",
     "Prior",
@@ -65,6 +77,7 @@ __all__ = [
     "ResNet20",
     "ResNet20FRN",
     "RowGaussian",
+    "RowLogNormal",
     "ScaleMixturePrior",
     "WideConv2d",
     "at_prior_length",

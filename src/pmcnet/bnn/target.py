@@ -20,6 +20,7 @@ from pmcnet.bnn.networks.base import Network
 from pmcnet.bnn.networks.mlp import MLP
 from pmcnet.bnn.priors.base import Prior
 from pmcnet.bnn.priors.independent import GaussianPrior
+from pmcnet.bnn.waypoints import waypoints_of
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
@@ -190,6 +191,11 @@ class BayesianTarget:
     def predicted_quantity(self) -> Quantity:
         """Class probabilities, or numbers."""
         return "probabilities" if self.likelihood.n_classes else "values"
+
+    @property
+    def waypoints(self) -> list["BayesianTarget"]:
+        """Targets that annealing reaches first; see `bnn.waypoints`."""
+        return waypoints_of(self)
 
     def monitored(self) -> "BayesianTarget":
         """The same target with the few rows that `monitor` predicts."""

@@ -41,7 +41,8 @@ def model_options(command: Any) -> Any:
             help="Default: gaussian.",
         ),
         click.option(
-            "--prior-std", help="auto, evidence, validation or a positive number. Default: auto."
+            "--prior-std",
+            help="auto, hierarchical, layer, ard, evidence, validation or a number. Default: auto.",
         ),
         click.option(
             "--likelihood",
@@ -49,7 +50,7 @@ def model_options(command: Any) -> Any:
         ),
         click.option(
             "--noise",
-            help="Of a regression: learn, or a number in units of the target. Default: learn.",
+            help="Of a regression: learn, by-row, or a number in units of the target. Default: auto.",
         ),
         click.option(
             "--scaling", "feature_scaling", type=click.Choice(["columns", "common", "none"])

@@ -19,18 +19,27 @@ from torch import Tensor
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.verdict import Verdict
-from pmcnet.bnn import BayesianTarget, Network, ParticlePosterior
+from pmcnet.bnn import Network, ParticlePosterior
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import family
-from pmcnet.bnn.likelihoods.response import Response, Units
+from pmcnet.bnn.likelihoods.response import Noise, Response, Units
 from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
 from pmcnet.estimators import model_file
 from pmcnet.estimators.cached_network import CachedNetwork
 from pmcnet.estimators.columns import Columns
 from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
-from pmcnet.estimators.fit import PriorStd, check_prior_std, fit_posterior
+from pmcnet.estimators.fit import fit_posterior
+from pmcnet.estimators.formulation import (
+    SEARCHES,
+    AskedNoise,
+    FoundPrior,
+    PriorStd,
+    check_prior_std,
+)
+from pmcnet.estimators.formulation_search import Asked, first
 from pmcnet.estimators.input_rows import checked_rows
+from pmcnet.estimators.model_rows import ModelRows
 from pmcnet.estimators.networks import ModuleSource, check_sizes, network_for
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.plan import plan, resolve_device
@@ -53,7 +62,11 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
     method_: str
     method_reason_: str
     method_options_: dict[str, Value]
-    prior_std_: float
+    likelihood_: str
+    noise_: Noise
+    prior_std_: FoundPrior
+    formulation_reason_: str
+    comparisons_: list[dict[str, Any]]
     prior_trials_: list[dict[str, float]]
     prior_seconds_: float
     encoder_: Encoder
@@ -67,7 +80,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
         *,
         module: ModuleSource = None,
-        likelihood: str = "categorical",
+        likelihood: str = "auto",
         method: str = "auto",
         method_options: Mapping[str, Value] | None = None,
         prior: str = "gaussian",
@@ -124,21 +137,26 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         device = resolve_device(self.device)
-        target = self._target(X, response, weight, seed, device)
+        rows = self._rows(X, response, weight, seed, device)
+        asked = Asked(self.likelihood, self._asked_noise(), self.prior_std)
+        target = rows.target(first(asked, rows))
         chosen = plan(
             target,
             self.method,
             self.method_options or {},
             budget=self.budget,
-            searching=isinstance(self.prior_std, str),
+            searching=self.prior_std in SEARCHES,
         )
         with coarse(target.least_piece is not None):
-            settings = {"seed": seed, "prior_std": self.prior_std, "state": state}
-            outcome = fit_posterior(target, chosen, **settings, observers=observers, comm=comm)
+            settings = {"seed": seed, "state": state, "observers": observers, "comm": comm}
+            outcome = fit_posterior(rows, chosen, asked, **settings)
         memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
-        self.prior_std_, self.prior_seconds_ = outcome.prior_std, outcome.search_seconds
-        self.prior_trials_ = outcome.trials
+        self.likelihood_, noise, self.prior_std_ = outcome.formulation
+        self.noise_ = noise if isinstance(noise, str) else float(noise)
+        self.formulation_reason_, self.comparisons_ = outcome.reason, outcome.comparisons
+        self.prior_seconds_, self.prior_trials_ = outcome.search_seconds, outcome.trials
+        self._set_units(rows.units(outcome.formulation))
         self.verdict_ = outcome.posterior.verdict
         self.method_, self.method_reason_ = chosen.name, chosen.reason
         self.method_options_ = dict(vars(chosen.options))
@@ -219,9 +237,12 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         """Checked y as numbers (N,), and how often each row counts (N,)."""
         raise NotImplementedError
 
-    def _target(
-        self, X: Any, y: Array, weight: Array, seed: int, device: torch.device
-    ) -> BayesianTarget:
+    def _asked_noise(self) -> AskedNoise:
+        """What is said of the noise."""
+        return "learn"
+
+    def _rows(self, X: Any, y: Array, weight: Array, seed: int, device: torch.device) -> ModelRows:
+        """Checked, merged and encoded rows."""
         raw = checked_rows(self, X, reset=True)
         check_consistent_length(raw, y)
         images = isinstance(raw, np.ndarray) and raw.ndim > 2
@@ -237,25 +258,18 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             self.encoder_ = ImageEncoder.fit(rows.x, rows.weight, self.feature_scaling)
         else:
             self.encoder_ = TableEncoder.fit(columns, rows.x, rows.weight, self.feature_scaling)
-        x = torch.as_tensor(self.encoder_.encode(rows.x)).to(device, torch.float32)
-        response, members = self._response(rows.y, rows.weight), family(self.likelihood, self._task)
-        units = members.units(response)
-        self._set_units(units)
-        likelihood = members.for_response(response, units)
-        targets = torch.as_tensor(members.targets(rows.y, units)).to(device, torch.float32)
-        counts = torch.as_tensor(rows.weight).to(device, torch.float32)
-        start = self.prior_std if not isinstance(self.prior_std, str) else 1.0
-        return BayesianTarget(
-            self._network(likelihood.n_outputs),
-            likelihood,
-            x,
-            targets,
-            prior=PRIORS[self.prior](start),
-            memory=_CPU_MEMORY if device.type == "cpu" else _GPU_MEMORY,
-            weight=None if (rows.weight == 1).all() else counts,
+        return ModelRows(
+            torch.as_tensor(self.encoder_.encode(rows.x)).to(device, torch.float32),
+            self._response(rows.y, rows.weight),
+            self._task,
+            self._network,
+            self.module is None,
+            self.prior,
+            _CPU_MEMORY if device.type == "cpu" else _GPU_MEMORY,
         )
 
     def _network(self, n_outputs: int) -> Network:
+        """The network without scales of its own."""
         return network_for(
             self.module,
             self.encoder_.input_shape,
@@ -282,7 +296,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def check_settings(self) -> None:
         """Raise where a setting cannot work, whatever the rows."""
-        family(self.likelihood, self._task)
+        if self.likelihood != "auto":
+            family(self.likelihood, self._task)
         if self.method != "auto":
             check_name(self.method)
         check_prior_std(self.prior_std)

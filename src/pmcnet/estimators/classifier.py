@@ -30,15 +30,18 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         module: instead of hidden layers, any `nn.Module` with one output per class (one for two
             classes), or a function of (number of inputs or shape of an image, number of outputs)
             that makes one.
-        likelihood: "categorical": two classes are predicted from one logit, more by softmax.
+        likelihood: "categorical", which is "auto": two classes are predicted from one logit, more
+            by softmax.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
             `methods.registry.METHODS` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
             the root of the fan-in for weights; "laplace".
-        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation
-            for the others.
+        prior_std: a number; "layer" or "ard": scales by layer, or by input too, are sampled with
+            the weights; "hierarchical" takes one of these two by the evidence; "evidence" or
+            "validation" search a number; "auto": a number or sampled scales by the evidence, for
+            methods without evidence a search on validation rows.
         feature_scaling: "columns" standardises each number column; "common" all of them together,
             for columns of one unit such as pixels; "none".
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends

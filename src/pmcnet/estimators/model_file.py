@@ -37,6 +37,7 @@ from pmcnet.estimators.model_tensors import (
     put_buffers,
     read_tensors,
 )
+from pmcnet.estimators.networks import with_scales
 from pmcnet.estimators.plan import resolve_device
 from pmcnet.io.atomic import sync, write_whole
 from pmcnet.io.files import one_line, parse_json, read_file
@@ -47,9 +48,11 @@ if TYPE_CHECKING:
     from pmcnet.estimators.networks import ModuleSource
 
 FORMAT = "pmcnet-model"
-VERSION = 3
+VERSION = 4
 ISLANDS_SINCE = 3
 """The version from which files say which networks belong to which island."""
+FORMULATION_SINCE = 4
+"""The version from which files say which likelihood, noise and prior were chosen."""
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
@@ -70,7 +73,11 @@ _FITTED = (
     "method_",
     "method_reason_",
     "method_options_",
+    "likelihood_",
+    "noise_",
     "prior_std_",
+    "formulation_reason_",
+    "comparisons_",
     "prior_trials_",
     "history_",
     "n_features_in_",
@@ -198,6 +205,12 @@ def read_record(path: str | Path) -> dict[str, Any]:
     with _damages(file, "was not written by pmcnet"):
         if version < ISLANDS_SINCE:
             record = {"n_islands": 0, "agreement": None, **record}
+        if version < FORMULATION_SINCE:
+            settings = record["settings"]
+            chosen = {"likelihood_": settings["likelihood"], "noise_": settings.get("noise")}
+            chosen |= {"formulation_reason_": "", "comparisons_": []}
+            chosen["noise_"] = chosen["noise_"] or "learn"
+            record = {**record, "fitted": {**chosen, **record["fitted"]}}
         check_record(record)
     return record
 
@@ -265,6 +278,8 @@ def _posterior(
     tensors = read_tensors(path, record["tensors"])
     check_networks(tensors, record["layout"], likelihood, path)
     network = model._network(likelihood.n_outputs)
+    if isinstance(model.prior_std_, str):
+        network = with_scales(network, model.prior_std_, model._task)
     layout = [[p.name, list(p.shape)] for p in network.layout]
     if layout != record["layout"]:
         raise ModelFileError(

@@ -9,6 +9,7 @@ from pmcnet.ais.verdict import STATUSES
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import from_plain, stored_forms
 from pmcnet.estimators.columns import MAX_COLUMNS, MAX_LEVELS
+from pmcnet.estimators.formulation import NOISES, SCALES
 from pmcnet.io.schema import (
     Form,
     by_kind,
@@ -41,7 +42,11 @@ _FITTED = table(
     method_=text(),
     method_reason_=text(),
     method_options_=mapping(_VALUE),
-    prior_std_=either(nothing, number(0)),
+    likelihood_=text(),
+    noise_=either(text(*NOISES), number(_POSITIVE)),
+    prior_std_=either(nothing, number(0), text(*SCALES)),
+    formulation_reason_=text(),
+    comparisons_=listing(mapping(_VALUE)),
     prior_trials_=listing(mapping(_VALUE)),
     history_=listing(mapping(_VALUE)),
     n_features_in_=whole(1),

@@ -7,8 +7,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from pmcnet.bnn import MLP, ModuleNetwork, Network
+from pmcnet.bnn import MLP, HierarchicalMLP, ModuleNetwork, Network
+from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.errors import InputError
+from pmcnet.estimators.formulation import Scales
 
 ModuleSource = nn.Module | Callable[[Any, int], nn.Module] | None
 
@@ -65,6 +67,20 @@ def network_for(
             f"2 rows it returned {tuple(shown[1:])}."
         )
     return network
+
+
+def with_scales(network: Network, scales: Scales, task: Task) -> HierarchicalMLP:
+    """The same hidden layers with scales of the prior that are sampled with the weights.
+
+    Outputs of a regression, which mean different things, have scales of their own.
+    """
+    assert isinstance(network, MLP)
+    return HierarchicalMLP(
+        network.sizes,
+        network.activation,
+        per_input=scales == "ard",
+        per_output=task == "regression" and network.sizes[-1] > 1,
+    )
 
 
 def check_sizes(sizes: Any) -> None:

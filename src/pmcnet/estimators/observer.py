@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol
 
+from pmcnet.estimators.formulation import Formulation
 from pmcnet.estimators.plan import Plan
 
 
@@ -12,8 +13,8 @@ class FitObserver(Protocol):
         """A new part of the work begins."""
         ...
 
-    def planned(self, plan: Plan, prior_std: float | None) -> None:
-        """The method is chosen, and once more with the prior's scale when that is known."""
+    def planned(self, plan: Plan, formulation: Formulation | None) -> None:
+        """The method is chosen, and once more with all else that was open when that is settled."""
         ...
 
     def __call__(self, state: Any, info: Any) -> None:

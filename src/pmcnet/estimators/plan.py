@@ -26,11 +26,12 @@ _TOLERANCE = 1.1  # of a budget, up to which nothing is said
 
 
 class Plan(NamedTuple):
-    """The method's name, its settings, and in a sentence why it was chosen."""
+    """The method's name, its settings, in a sentence why it was chosen, and the budget."""
 
     name: str
     options: Settings
     reason: str
+    seconds: float
 
     @property
     def method(self) -> Method:
@@ -80,7 +81,9 @@ def plan(
     limit, cost = seconds_of(budget), Cost.of(target, searching=searching)
     if method != "auto":
         chosen = _within(method, given, cost, limit)
-        return Plan(method, chosen, f"Method: {method} (requested){_excess(chosen, cost, limit)}.")
+        return Plan(
+            method, chosen, f"Method: {method} (requested){_excess(chosen, cost, limit)}.", limit
+        )
     annealed = _within("annealed", given, cost, limit)
     seconds = annealed.seconds(cost)
     assert seconds is not None
@@ -91,20 +94,20 @@ def plan(
             f"{run} should take about {span(seconds)}; more follow within the budget of "
             f"{span(limit)} until predictions are known"
         )
-        return Plan("annealed", annealed, f"Method: annealed; {why}.")
+        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
     spent = f"take about {span(seconds)}, more than the budget of {span(limit)}"
     if given:
         why = f"{run} should {spent}; its settings were given"
-        return Plan("annealed", annealed, f"Method: annealed; {why}.")
+        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
     few: dict[str, Value] = {"n_chains": N_CHAINS}
     chains = replace(HMCOptions(), n_chains=N_CHAINS).trajectory_seconds(cost)
     if limit / cost.times / chains >= LEAST_TRAJECTORIES:
         hmc = _within("hmc", few, cost, limit)
         why = f"{N_CHAINS} chains, since {run} would {spent}{_excess(hmc, cost, limit)}"
-        return Plan("hmc", hmc, f"Method: hmc; {why}; raise the budget for annealed.")
+        return Plan("hmc", hmc, f"Method: hmc; {why}; raise the budget for annealed.", limit)
     light = _within("pmcnet-light", {}, cost, limit)
     why = f"{run} would {spent}; raise the budget for a posterior: hmc, or annealed"
-    return Plan("pmcnet-light", light, f"Method: pmcnet-light; {why}.")
+    return Plan("pmcnet-light", light, f"Method: pmcnet-light; {why}.", limit)
 
 
 def _within(name: str, given: Mapping[str, Value], cost: Cost, seconds: float) -> Settings:

@@ -12,15 +12,22 @@ from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[i
 
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import family
-from pmcnet.bnn.likelihoods.response import Noise, Response, Units
+from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.columns import are_dates
 from pmcnet.estimators.encoding import Scaling
-from pmcnet.estimators.fit import PriorStd
+from pmcnet.estimators.formulation import NOISES, AskedNoise, PriorStd
 from pmcnet.estimators.networks import ModuleSource
 from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.estimators.training_rows import checked_weight
+from pmcnet.estimators.two_columns import (
+    TIMES,
+    as_numbers,
+    is_by_row,
+    times_and_events,
+    with_noise,
+)
 from pmcnet.methods.settings import Value
 
 
@@ -34,16 +41,21 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         activation: "tanh", "relu", "sigmoid" or "silu".
         module: instead of hidden layers, any `nn.Module` with one output, or a function of (number
             of inputs or shape of an image, 1) that makes one.
-        likelihood: "gaussian": y is the network's output plus Gaussian noise.
-        noise: "learn" the noise's standard deviation with the weights, or give it, in units of y.
+        likelihood: how y is distributed given the network: a name (docs/estimators.md), or "auto"
+            for the one with the largest evidence among those that fit the kind of number.
+        noise: "learn" one standard deviation with the weights; "by-row": another output of the
+            network says how it varies; a standard deviation in units of y, one number or one per
+            training row (N,), whose root mean square rows to predict have; "auto": by the evidence.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
             `methods.registry.METHODS` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
             the root of the fan-in for weights; "laplace".
-        prior_std: "evidence", "validation", a number, or "auto": evidence for annealed, validation
-            for the others.
+        prior_std: a number; "layer" or "ard": scales by layer, or by input too, are sampled with
+            the weights; "hierarchical" takes one of these two by the evidence; "evidence" or
+            "validation" search a number; "auto": a number or sampled scales by the evidence, for
+            methods without evidence a search on validation rows.
         feature_scaling: "columns" standardises each number column; "common" all of them together;
             "none".
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
@@ -66,8 +78,8 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
         *,
         module: ModuleSource = None,
-        likelihood: str = "gaussian",
-        noise: Noise = "learn",
+        likelihood: str = "auto",
+        noise: AskedNoise | ArrayLike = "auto",
         method: str = "auto",
         method_options: Mapping[str, Value] | None = None,
         prior: str = "gaussian",
@@ -96,13 +108,19 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         self.noise = noise
 
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-        """The numbers (N,), and weights."""
-        if self.noise != "learn" and not (isinstance(self.noise, Real) and 0 < self.noise < np.inf):
+        """The numbers (N,) or (N, 2), and weights."""
+        noise = self._asked_noise()
+        word = isinstance(noise, str) and noise in NOISES
+        if not word and not (isinstance(noise, Real) and 0 < noise < np.inf):
             raise InputError(
-                'noise must be "learn" or a positive standard deviation in units of y; got '
-                f"{self.noise!r}."
+                f"noise must be one of {', '.join(NOISES)}, or a positive standard deviation in "
+                f"units of y; got {self.noise!r}."
             )
-        response = _response(y)
+        response = _response(y, two_columns=self.likelihood.startswith(TIMES))
+        if noise is not self.noise:
+            response = with_noise(response, self.noise, self.likelihood)
+        if self.likelihood != "auto":  # refuses rows by their numbers, which merging changes
+            family(self.likelihood, self._task).targets(response, Units())
         return response, checked_weight(sample_weight, response)
 
     def predict(self, X: Any, return_std: bool = False, *, return_error: bool = False) -> Any:
@@ -161,13 +179,17 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     def log_predictive(self, X: Any, y: ArrayLike) -> Array:
         """Log-density of each y under its predictive distribution, in units of y (N,)."""
         x, units = self._inputs(X), self._units()
-        members = family(self.likelihood, self._task)
-        scaled = torch.as_tensor(members.targets(np.asarray(y, dtype=np.float64), units))
+        members = family(self.likelihood_, self._task)
+        scaled = torch.as_tensor(members.targets(as_numbers(y), units))
         found = self._posterior().log_predictive(x, scaled.to(x.device))
         return units.log_density(found.cpu().numpy())
 
     def _response(self, y: Array, weight: Array) -> Response:
-        return Response(y, weight, noise=self.noise)
+        return Response(y, weight)
+
+    def _asked_noise(self) -> AskedNoise:
+        noise: Any = self.noise
+        return "learn" if is_by_row(noise) else noise
 
     def _units(self) -> Units:
         return Units(self.y_mean_, self.y_std_)
@@ -183,10 +205,11 @@ def _ends(coverage: float) -> list[float]:
     return [(1 - coverage) / 2, (1 + coverage) / 2]
 
 
-def _response(y: Any) -> Array:
-    """Y as finite numbers (N,)."""
+def _response(y: Any, *, two_columns: bool) -> Array:
+    """Y as finite numbers (N,), or (N, 2) where there may be two columns."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
+    y = times_and_events(y) if two_columns else y
     if are_dates(np.asarray(y).ravel()):
         raise InputError(
             "y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the "
@@ -206,6 +229,8 @@ def _response(y: Any) -> Array:
         raise InputError(
             f"y must be numbers ({error}). For classes use PMCNetClassifier."
         ) from error
+    if two_columns and array.ndim > 1 and array.shape[1] == 2:
+        return np.asarray(array, dtype=np.float64)
     if array.ndim > 1 and array.shape[1] > 1:
         raise InputError(
             f"y must be one number per row, (N,); got {array.shape}. Fit one model for each column "

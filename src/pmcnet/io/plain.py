@@ -25,6 +25,8 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Sequence | np.ndarray):
         return [plain(item) for item in value]
+    if hasattr(value, "__array__") and np.asarray(value).ndim:
+        return plain(np.asarray(value))
     raise InputError(f"{type(value).__name__} cannot be written to a model file; got {value!r}.")
 
 

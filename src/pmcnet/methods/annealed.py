@@ -8,18 +8,13 @@ from pmcnet import ais
 from pmcnet.bnn import AnnealedPosterior, BayesianTarget, IslandPosterior
 from pmcnet.methods.base import Fit, Method, Observer, PriorSearch, Rows
 from pmcnet.methods.cost import N_EVIDENCE_TRIALS, Cost
+from pmcnet.methods.evidence_islands import N_PARTICLES, SHARE, comparing, particle_seconds
 from pmcnet.methods.settings import Settings, Value
 
 BATCH = 8
 """Islands that are annealed together, at most."""
-SEARCH_SHARE = 0.25
-"""Of the time limit that the search of the prior's scale may take."""
-SEARCH_BATCH = ais.AnnealedPMC(n_particles=16, n_islands=4, ess_fraction=0.5, n_moves=1)
-"""The islands of each trial of the prior's scale."""
-SEARCH_POLISH = 0.05
 _SIZES = ((8, 64), (4, 64), (4, 32))  # islands of a batch and particles of each, where they fit
 _LEAST = (4, 16)
-_GRADIENTS = 2500.0  # of each particle that a batch should have time for
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,20 +69,20 @@ class AnnealedMethod(Method):
         sampler = self.sampler
         if isinstance(sampler, ais.AnnealedPMC) or sampler.max_seconds is None:
             return self
-        left = max(sampler.max_seconds - seconds, (1 - SEARCH_SHARE) * sampler.max_seconds)
+        left = max(sampler.max_seconds - seconds, (1 - SHARE) * sampler.max_seconds)
         return replace(self, sampler=replace(sampler, max_seconds=left))
 
     def trial(self) -> Self:
         """Four small islands, with their share of the time."""
-        limit = getattr(self.sampler, "max_seconds", None)
-        each = None if limit is None else SEARCH_SHARE * limit / N_EVIDENCE_TRIALS
-        sampler = ais.Islands(
-            annealing=SEARCH_BATCH,
-            n_islands=SEARCH_BATCH.n_islands,
-            polish=SEARCH_POLISH,
-            max_seconds=each,
-        )
-        return replace(self, sampler=sampler)
+        return replace(self, sampler=comparing(self._seconds, N_EVIDENCE_TRIALS))
+
+    def comparing(self, seconds: float, n: int) -> ais.Islands:
+        """Small islands; without a limit where the fit has none."""
+        return comparing(None if self._seconds is None else seconds, n)
+
+    @property
+    def _seconds(self) -> float | None:
+        return getattr(self.sampler, "max_seconds", None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,7 +141,7 @@ class AnnealedOptions(Settings):
     def within(self, cost: Cost, seconds: float) -> dict[str, Value]:
         """The largest islands that there is time for; the time, unless their number is given."""
         for batch, n_particles in _SIZES:
-            if batch * n_particles * _particle_seconds(cost) <= 0.5 * seconds:
+            if batch * n_particles * particle_seconds(cost) <= 0.5 * seconds:
                 break
         else:
             batch, n_particles = _LEAST
@@ -157,9 +152,9 @@ class AnnealedOptions(Settings):
         """Of the islands that are asked for, or one batch, and of the search by the evidence."""
         n_islands = self.n_islands or self._together
         polish = 0.0 if n_islands == 1 else self.polish
-        search = SEARCH_BATCH.n_islands * SEARCH_BATCH.n_particles * N_EVIDENCE_TRIALS
+        search = N_PARTICLES * N_EVIDENCE_TRIALS
         n_particles = (1 + polish) * n_islands * self.n_particles
-        return _particle_seconds(cost) * (n_particles + search * cost.searching)
+        return particle_seconds(cost) * (n_particles + search * cost.searching)
 
     @property
     def _together(self) -> int:
@@ -172,7 +167,3 @@ class AnnealedOptions(Settings):
     def longer(self) -> dict[str, Value]:
         """Twice as many islands."""
         return {"n_islands": 2 * (self.n_islands or self.batch)}
-
-
-def _particle_seconds(cost: Cost) -> float:
-    return (cost.gradient(cost.n_rows) + cost.per_product) * _GRADIENTS

@@ -6,6 +6,7 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 from torch import Tensor
 
 from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.islands.algorithm import Islands
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
 
 Record = TypeVar("Record", covariant=True)
@@ -98,6 +99,14 @@ class Method(Protocol):
     def trial(self) -> Self:
         """The shorter version that is fitted while the prior's scale is searched."""
         return self
+
+    def comparing(self, seconds: float, n: int) -> Islands | None:
+        """The islands by which `n` models are compared before a fit of so many seconds.
+
+        None for methods that neither choose a model by the evidence nor sample the prior's scales
+        with the weights.
+        """
+        return None
 
     def after(self, seconds: float) -> Self:
         """The method with so much less time, which a search of the prior's scale has taken."""

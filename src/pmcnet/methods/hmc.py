@@ -24,6 +24,7 @@ from pmcnet.methods.cost import (
     Cost,
 )
 from pmcnet.methods.energy_precision import as_before, decisive
+from pmcnet.methods.evidence_islands import comparing
 from pmcnet.methods.settings import Settings, adam_batch, epochs
 from pmcnet.methods.sgmcmc.sghmc import SGHMC
 from pmcnet.methods.training.adam import Adam
@@ -156,6 +157,10 @@ class HMCMethod(Method):
                 "chains without a burn-in on mini-batches cannot go on from a state of one."
             )
         return state.tensors["theta"], state
+
+    def comparing(self, seconds: float, n: int) -> ais.Islands:
+        """Small islands on few rows."""
+        return comparing(seconds, n)
 
     def trial(self) -> Self:
         """A quarter of the warm-up, and few draws.

@@ -14,6 +14,7 @@ from pmcnet.bnn.networks.mlp import ACTIVATIONS
 from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
 from pmcnet.estimators.encoding import SCALINGS
+from pmcnet.estimators.formulation import NOISES, SCALES, SEARCHES, AskedNoise, PriorStd
 from pmcnet.estimators.plan import seconds_of
 from pmcnet.io.files import one_line, read_file
 from pmcnet.methods.settings import UNSET, Value
@@ -42,9 +43,9 @@ class RunSettings:
         method: see `PMCNetClassifier`.
         method_options: settings of the method.
         prior: "gaussian", "layer" or "laplace".
-        prior_std: "auto", "evidence", "validation" or a number.
-        likelihood: of the target, by its name; "auto" takes the estimator's.
-        noise: of a regression: "learn" or a number in units of the target.
+        prior_std: see `PMCNetRegressor`.
+        likelihood: of the target, by its name, or "auto".
+        noise: of a regression: "auto", "learn", "by-row" or a number in units of the target.
         feature_scaling: "columns", "common" or "none".
         budget: what may be spent, in estimated time.
         test_share: share of the rows kept for testing; 0 for none.
@@ -62,9 +63,9 @@ class RunSettings:
     method: str = "auto"
     method_options: Mapping[str, Value] = field(default_factory=dict)
     prior: str = "gaussian"
-    prior_std: float | Literal["auto", "evidence", "validation"] = "auto"
+    prior_std: PriorStd = "auto"
     likelihood: str = "auto"
-    noise: float | Literal["learn"] = "learn"
+    noise: AskedNoise = "auto"
     feature_scaling: Literal["columns", "common", "none"] = "columns"
     budget: float | str = "3min"
     test_share: float = 0.2
@@ -87,12 +88,13 @@ class RunSettings:
                 f"hidden must be positive whole numbers like 16 or 50,50, up to {MOST_LAYERS} "
                 f"layers of {MOST_UNITS} units; got {given:.60}. Use --hidden 16."
             )
-        for name, word in (("prior_std", "auto, evidence, validation"), ("noise", "learn")):
+        for name, words in (("prior_std", SEARCHES + SCALES), ("noise", NOISES)):
             value = getattr(self, name)
-            if not (value in word.split(", ") if isinstance(value, str) else 0 < value < math.inf):
+            if not (value in words if isinstance(value, str) else 0 < value < math.inf):
                 shown = value if isinstance(value, float) else _name(str(value))
                 raise InputError(
-                    f"{name} must be {word} or a positive number; got {shown}. Use e.g. {name} = 1."
+                    f"{name} must be {', '.join(words)} or a positive number; got {shown}. Use "
+                    f"e.g. {name} = 1."
                 )
         seconds_of(self.budget)
         if not 0 <= self.test_share < 1:

@@ -18,6 +18,7 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "activation": settings.activation,
         "method": settings.method,
         "method_options": dict(settings.method_options) or None,
+        "likelihood": settings.likelihood,
         "prior": settings.prior,
         "prior_std": settings.prior_std,
         "feature_scaling": settings.feature_scaling,
@@ -25,8 +26,6 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "random_state": settings.seed,
         "device": settings.device,
     }
-    if settings.likelihood != "auto":
-        common["likelihood"] = settings.likelihood
     model = (
         PMCNetClassifier(**common)
         if task == "classification"

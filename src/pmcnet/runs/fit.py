@@ -13,6 +13,7 @@ import numpy as np
 
 from pmcnet import __version__, ais
 from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
+from pmcnet.estimators.formulation import Formulation
 from pmcnet.estimators.plan import Plan, resolve_device
 from pmcnet.io.files import one_line
 from pmcnet.reports.progress import FitProgress
@@ -32,7 +33,13 @@ from pmcnet.runs.scores import Model, Record, Scores
 from pmcnet.runs.signals import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
-_CHOSEN = ("method_reason", "asked_method", "asked_prior_std")  # in [provenance]
+_CHOSEN = (
+    "method_reason",
+    "asked_method",
+    "asked_prior_std",
+    "asked_likelihood",
+    "asked_noise",
+)  # in [provenance]
 
 
 class FinishedRun(NamedTuple):
@@ -177,18 +184,18 @@ def _run(
     asked = prepared.settings
     settled = [asked]
 
-    def settle(plan: Plan, prior_std: float | None) -> Problem:
-        device, found = resolve_device(asked.device).type, prior_std is not None
+    def settle(plan: Plan, formulation: Formulation | None) -> Problem:
+        device, found = resolve_device(asked.device).type, formulation is not None
         settled[0] = replace(
             asked, method=plan.name, method_options=dict(vars(plan.options)), device=device
         )
-        if prior_std is not None:
-            settled[0] = replace(settled[0], prior_std=prior_std)
+        if formulation is not None:
+            settled[0] = replace(settled[0], **formulation._asdict())
         write_text(
             folder.config,
             config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.provenance),
         )
-        return problem(prepared, settled[0], with_prior=found)
+        return problem(prepared, settled[0], with_formulation=found)
 
     for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
         shown.stage(remark)
@@ -272,6 +279,8 @@ def _provenance(prepared: RunRows, reason: str, asked: RunSettings) -> dict[str,
         "method_reason": reason,
         "asked_method": asked.method,
         "asked_prior_std": asked.prior_std,
+        "asked_likelihood": asked.likelihood,
+        "asked_noise": asked.noise,
         "pmcnet": __version__,
         "python": platform.python_version(),
         "torch": torch.__version__,

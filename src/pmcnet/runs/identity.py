@@ -1,5 +1,6 @@
 """What a run's checkpoints belong to: its rows, and the settings that decide its numbers."""
 
+from pmcnet.estimators.formulation import Formulation
 from pmcnet.methods.settings import UNSET
 from pmcnet.runs.checkpoints import Problem
 from pmcnet.runs.config import RunSettings
@@ -12,8 +13,6 @@ _DECIDING = (
     "activation",
     "method",
     "prior",
-    "likelihood",
-    "noise",
     "feature_scaling",
     "test_share",
     "seed",
@@ -21,13 +20,14 @@ _DECIDING = (
 )
 
 
-def problem(prepared: RunRows, settings: RunSettings, *, with_prior: bool = True) -> Problem:
+def problem(prepared: RunRows, settings: RunSettings, *, with_formulation: bool = True) -> Problem:
     """The data's fingerprint and those settings as plain data.
 
     Args:
         prepared: the rows.
         settings: with method and device as they came out.
-        with_prior: whether the prior's scale has been found, and has a say in the states to come.
+        with_formulation: whether likelihood, noise and prior have been settled, and have a say in
+            the states to come.
     """
     values = {name: getattr(settings, name) for name in _DECIDING}
     options = {
@@ -37,4 +37,6 @@ def problem(prepared: RunRows, settings: RunSettings, *, with_prior: bool = True
         name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
     }
     found |= {"data": prepared.fingerprint, "task": prepared.task, "method_options": options}
-    return found | ({"prior_std": settings.prior_std} if with_prior else {})
+    if with_formulation:
+        found |= {name: getattr(settings, name) for name in Formulation._fields}
+    return found

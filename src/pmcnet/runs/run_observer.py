@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pmcnet.errors import InputError
+from pmcnet.estimators.formulation import Formulation
 from pmcnet.estimators.plan import Plan
 from pmcnet.io.atomic import sync
 from pmcnet.io.plain import plain
@@ -30,8 +31,8 @@ class RunObserver:
     Args:
         folder: of the run.
         stop: knows of signals.
-        settle: called with the plan before any training, and with the prior's scale when that is
-            known; says what the states from then on belong to.
+        settle: called with the plan before any training, and with likelihood, noise and prior when
+            these are known; says what the states from then on belong to.
         lines: of the history up to the state the run goes on from; `before` is their seconds.
     """
 
@@ -39,7 +40,7 @@ class RunObserver:
         self,
         folder: RunFolder,
         stop: Stopping,
-        settle: Callable[[Plan, float | None], Problem],
+        settle: Callable[[Plan, Formulation | None], Problem],
         lines: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.folder, self.stop, self.settle = folder, stop, settle
@@ -55,9 +56,9 @@ class RunObserver:
         """A new part of the work begins."""
         self.stop.check(stepping=False)
 
-    def planned(self, plan: Plan, prior_std: float | None) -> None:
-        """The method is known, and later the prior's scale."""
-        self._problem, self._method = self.settle(plan, prior_std), plan.method
+    def planned(self, plan: Plan, formulation: Formulation | None) -> None:
+        """The method is known, and later likelihood, noise and prior."""
+        self._problem, self._method = self.settle(plan, formulation), plan.method
 
     def __call__(self, state: Any, info: Any) -> None:
         """One step is done."""

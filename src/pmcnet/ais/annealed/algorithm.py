@@ -7,6 +7,9 @@ The particles are weighted, resampled when their weights have become uneven, and
 Hamiltonian trajectories until they have forgotten where they were. The product of the mean
 incremental weights estimates Z (Neal, 2001; Del Moral, Doucet and Jasra, 2006; adaptive ladder:
 Zhou, Johansen and Aston, 2016).
+
+A target may name waypoints, easier targets with the same parameters and prior, whose posteriors are
+reached one after the other (`stages`).
 """
 
 import math
@@ -22,6 +25,7 @@ from pmcnet.ais.annealed.rejuvenation import TARGET_ACCEPTANCE, Moves, Rejuvenat
 from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.annealed.reweighting import Reweighted, reweighted
 from pmcnet.ais.annealed.selection import Selection, Systematic
+from pmcnet.ais.annealed.stages import onward, stages_of
 from pmcnet.ais.annealed.state import AnnealedInfo, AnnealedState
 from pmcnet.ais.annealed.tempering import AdaptiveTempering, Tempering
 from pmcnet.ais.comm import SERIAL, Communicator
@@ -29,8 +33,9 @@ from pmcnet.ais.hmc.adaptation import MAX_LENGTH, Tuning
 from pmcnet.ais.hmc.kernel import HMC, Move, gaussian_step
 from pmcnet.ais.hmc.preconditioners import Preconditioner, Score
 from pmcnet.ais.hmc.shared_kernel import SharedKernel, shared_start
-from pmcnet.ais.path import Path, Points, Tempered
+from pmcnet.ais.path import Path, Points
 from pmcnet.ais.sampler import Observer, run
+from pmcnet.ais.tempered import Tempered
 from pmcnet.errors import InputError
 
 N_BLOCKS = 8
@@ -118,7 +123,7 @@ class AnnealedPMC:
         theta = path.draw(sources, n)  # (G P, D)
         none = theta.new_zeros(self.n_islands, dtype=torch.float64)
         return AnnealedState(
-            points=shared_start(path, theta, comm),
+            points=shared_start(stages_of(path)[0], theta, comm),
             log_weight=theta.new_full((n,), -math.log(n), dtype=torch.float64),
             origin=torch.arange(n, device=theta.device),
             beta=0.0,
@@ -140,17 +145,23 @@ class AnnealedPMC:
     ) -> tuple[AnnealedState, AnnealedInfo]:
         """Raise beta, weight, resample where weights are uneven, move."""
         self._check_size(state)
+        path = Path.of(target)
+        stages = stages_of(path)
+        stage, last = stages[state.stage], state.stage == len(stages) - 1
         before, first = state.beta, state.first_island
         sources = self._sources(state.seed, state.step + 1, first, state.points.theta.device)
         ladder = self.tempering or AdaptiveTempering(self.ess_fraction)
         found = reweighted(state, ladder, self.selection, self.resample_below, sources, comm)
         state = found.state
-        kernel = self.kernel(state.points, state.weight, state.beta, Path.of(target), comm)
-        points, moves = self._rejuvenation(final=state.beta == 1)(
+        kernel = self.kernel(state.points, state.weight, state.beta, stage, comm)
+        points, moves = self._rejuvenation(final=last and state.beta == 1)(
             kernel, state.points, state.weight, found.parent, state.tuning, sources, comm
         )
         state = state._replace(points=points, tuning=moves.tuning)
-        return state, _info(found, state, moves, rise=state.beta - before)
+        info = _info(found, state, moves, len(stages), rise=state.beta - before)
+        if state.beta == 1 and len(stages) > 1:
+            state = onward(state, path, comm)
+        return state, info
 
     def kernel(
         self, points: Points, weight: Tensor, beta: float, path: Path, comm: Communicator
@@ -228,11 +239,13 @@ class AnnealedPMC:
         return Rejuvenation(self.move, n_moves, self.max_correlation, most, self.max_leapfrog)
 
 
-def _info(found: Reweighted, state: AnnealedState, moves: Moves, rise: float) -> AnnealedInfo:
+def _info(
+    found: Reweighted, state: AnnealedState, moves: Moves, n_stages: int, rise: float
+) -> AnnealedInfo:
     return AnnealedInfo(
         step=state.step,
-        beta=state.beta,
-        rise=rise,
+        beta=(state.stage + state.beta) / n_stages,
+        rise=rise / n_stages,
         ess=found.ess,
         conditional_ess=found.conditional_ess,
         n_ancestors=found.n_ancestors,

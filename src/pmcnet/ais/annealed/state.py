@@ -30,7 +30,8 @@ class AnnealedState(NamedTuple):
     `island_log_evidence` (G,) is log Z of prior * likelihood^beta by each island,
     `ideal_variance` (G,) what its variance would be if the moves made particles independent,
     `least_ess` the smallest conditional ESS of all steps and islands, `first_island` the number of
-    the first island among those of the seed.
+    the first island among those of the seed, `stage` counts the waypoints that were reached; beta
+    and the likelihood are those from the last one to the next.
     """
 
     points: Points
@@ -44,6 +45,7 @@ class AnnealedState(NamedTuple):
     step: int
     seed: int
     first_island: int = 0
+    stage: int = 0
 
     @staticmethod
     def stored_types() -> tuple[type[Any], ...]:
@@ -103,6 +105,7 @@ class AnnealedState(NamedTuple):
         check_tensor(self.ideal_variance, "ideal_variance", 1, (n_islands,), DOUBLE)
         require(bool((self.ideal_variance >= -1e-6).all()), "ideal_variance", "0 or more")
         check_whole(self.first_island, "first_island")
+        check_whole(self.stage, "stage")
         if self.least_ess != math.inf:  # as it is before the first step
             check_number(self.least_ess, "least_ess", 0)
         require(isinstance(self.tuning, Tuning), "tuning", "Tuning")
@@ -123,7 +126,8 @@ def islands_evidence_error(log_evidence: Tensor) -> float:
 class AnnealedInfo(NamedTuple):
     """What a person wants to know about one tempering step.
 
-    `beta` is the inverse temperature that was reached and `rise` how far it rose. `ess` and
+    `beta` is the inverse temperature that was reached and `rise` how far it rose; with waypoints it
+    goes from 0 to 1 over all stages, each of which has an equal part. `ess` and
     `n_ancestors` are of the weights before resampling, `conditional_ess` of this step's increment.
     `n_gradients` counts batches, one gradient for each particle. `drift` is the largest significant
     shift of a monitored mean by the moves, in standard deviations. For `correlation` and `jump` see

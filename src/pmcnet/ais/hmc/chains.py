@@ -32,8 +32,9 @@ from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step, watche
 from pmcnet.ais.hmc.preconditioners import hessian_scale
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.hmc.state import ChainInfo, ChainState
-from pmcnet.ais.path import Path, Tempered
+from pmcnet.ais.path import Path
 from pmcnet.ais.scale import Diagonal
+from pmcnet.ais.tempered import Tempered
 from pmcnet.errors import InputError, TargetError
 
 SMALLEST_STEP = 0.7

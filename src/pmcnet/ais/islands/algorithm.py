@@ -23,14 +23,16 @@ import torch
 
 from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
+from pmcnet.ais.annealed.stages import stages_of
 from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.ais.islands.draws import agreement, draws_of
 from pmcnet.ais.islands.polishing import polished
 from pmcnet.ais.islands.result import IslandsResult
 from pmcnet.ais.islands.schedule import capped, fits, remaining
 from pmcnet.ais.islands.state import IslandsInfo, IslandsState, Polish
-from pmcnet.ais.path import Path, Tempered
+from pmcnet.ais.path import Path
 from pmcnet.ais.sampler import Observer, run
+from pmcnet.ais.tempered import Tempered
 from pmcnet.ais.verdict import has_forgotten, is_known
 from pmcnet.errors import InputError
 
@@ -134,7 +136,7 @@ class Islands:
             state = self._concluded(state, took, path, comm)
         elif state.n_finished and state.seconds >= self._limit:
             state = state._replace(ended=True)
-        left = remaining(state, self.n_islands, self._limit)
+        left = remaining(state, self.n_islands, self._limit, len(stages_of(path)))
         return state, info._replace(step=state.step, left=left)
 
     def done(self, state: IslandsState) -> bool:
@@ -192,11 +194,12 @@ class Islands:
     def _annealed(
         self, state: IslandsState, path: Path, comm: Communicator
     ) -> tuple[IslandsState, IslandsInfo]:
-        before = state.batch.beta
-        batch, found = capped(self.annealing, state, self._limit).step(state.batch, path, comm)
+        before, n_stages = state.batch, len(stages_of(path))
+        annealing = capped(self.annealing, state, self._limit, n_stages)
+        batch, found = annealing.step(before, path, comm)
         state = state._replace(
             batch=batch,
-            rise=batch.beta - before,
+            rise=batch.beta - before.beta if batch.stage == before.stage else 0.0,
             n_gradients=state.n_gradients + found.n_gradients,
         )
         return state, IslandsInfo.of_annealing(found, state.n_finished)

@@ -15,18 +15,20 @@ _PILOT = 1.5  # gradients of a pilot, in trajectories
 _POWER = 0.25  # tempering steps grow like beta^(1 - power); see `steps_left`
 
 
-def capped(annealing: AnnealedPMC, state: IslandsState, limit: float) -> AnnealedPMC:
+def capped(annealing: AnnealedPMC, state: IslandsState, limit: float, n_stages: int) -> AnnealedPMC:
     """The annealing with trajectories no longer than the time allows.
 
     Args:
         annealing: as it would be without a limit.
         state: from which it goes on.
         limit: seconds of the run.
+        n_stages: of annealing, each of which may take an equal part.
     """
     if math.isinf(limit) or not state.rise or not state.n_gradients:
         return annealing
     before = state.seconds - state.batch_seconds
-    allowed = ANNEALING_SHARE * (limit - before) - state.batch_seconds
+    share = ANNEALING_SHARE * (state.batch.stage + 1) / n_stages
+    allowed = share * (limit - before) - state.batch_seconds
     per_step = allowed / steps_left(state) * state.n_gradients / state.batch_seconds
     n_moves = annealing.max_moves if annealing.n_moves is None else annealing.n_moves
     longest = int(per_step / (_PILOT + n_moves))
@@ -34,7 +36,7 @@ def capped(annealing: AnnealedPMC, state: IslandsState, limit: float) -> Anneale
 
 
 def steps_left(state: IslandsState) -> float:
-    """About how many tempering steps a batch still needs, at least one.
+    """About how many tempering steps a batch still needs in its stage, at least one.
 
     With steps d ~ beta^(3/4), (beta / d) integral of x^(-3/4) over [1, 1 / beta].
     """
@@ -47,8 +49,8 @@ def fits(state: IslandsState, limit: float) -> bool:
     return state.seconds + state.batch_seconds <= limit
 
 
-def remaining(state: IslandsState, n_islands: int | None, limit: float) -> float:
-    """About how many seconds a run still takes."""
+def remaining(state: IslandsState, n_islands: int | None, limit: float, n_stages: int) -> float:
+    """About how many seconds a run still takes; a stage of annealing like the one before it."""
     if state.ended:
         return 0.0
     left = limit - state.seconds
@@ -58,6 +60,7 @@ def remaining(state: IslandsState, n_islands: int | None, limit: float) -> float
             if state.rise
             else math.nan
         )
+        own += (n_stages - 1 - state.batch.stage) * (own + state.batch_seconds)
         own += ANNEALING_SHARE * (state.batch_seconds + own)
         n_more, each = _batches(state, n_islands) - 1, state.batch_seconds + own
     else:

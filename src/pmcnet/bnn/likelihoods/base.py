@@ -111,6 +111,11 @@ class Likelihood(Protocol):
         """Quantiles of the mixture of networks with weights (P,): (N, Q)."""
         ...
 
+    @property
+    def simpler(self) -> "Likelihood | None":
+        """One with the same outputs and parameters to which annealing goes first, if any."""
+        ...
+
     def to_plain(self) -> dict[str, Any]:
         """The stored form: `kind`, the name of the class, and the settings."""
         ...
@@ -121,6 +126,8 @@ class Family(Likelihood, Protocol):
 
     stored_form: ClassVar[Mapping[str, Form]]
     """The form that each setting must have in a file."""
+    by_row: ClassVar[bool]
+    """Whether a member has noise that depends on the row."""
 
     @classmethod
     def units(cls, response: Response) -> Units:
@@ -147,6 +154,7 @@ class Stored:
     """Settings that are numbers are the stored form, and y is one column."""
 
     stored_form: ClassVar[Mapping[str, Form]] = {}
+    by_row: ClassVar[bool] = False
 
     def to_plain(self) -> dict[str, Any]:
         """The name of the class and its settings."""
@@ -161,6 +169,11 @@ class Stored:
     def targets(cls, y: Array, units: Units) -> Array:
         """In the network's units."""
         return units.to_network(y)
+
+    @property
+    def simpler(self) -> "Likelihood | None":
+        """None."""
+        return None
 
 
 class NormalExtra:

@@ -1,15 +1,12 @@
 """Gaussian noise: of a given standard deviation, of one that is learned, or with one by row."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-import torch
 from torch import Tensor
 
-from pmcnet.bnn.kernels import fused_quantiles
 from pmcnet.bnn.likelihoods.base import (
     LARGEST_SCALE,
     POSITIVE,
@@ -21,56 +18,34 @@ from pmcnet.bnn.likelihoods.base import (
     column,
     no_extra_gradient,
 )
-from pmcnet.bnn.likelihoods.location_scale import Regression
-from pmcnet.bnn.likelihoods.response import Array, Response, Units
+from pmcnet.bnn.likelihoods.known_noise import MOST_NOISE, KnownGaussian
+from pmcnet.bnn.likelihoods.normal_noise import NormalNoise
+from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.bnn.likelihoods.row_scale import RowScale
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 
-# In standard deviations of y, and its inverse the least: squares stay in single precision.
-_MOST_NOISE = 1e8
 
-
-class GaussianNoise(Regression):
+class GaussianNoise(NormalNoise):
     """Normal noise."""
+
+    by_row: ClassVar[bool] = True
 
     @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
-        """With the given noise, with a learned one, or with one that depends on the row."""
+        """With noise that is known, given, learned, or dependent on the row."""
+        if response.y.ndim == 2:
+            return KnownGaussian.for_response(response, units)
         if isinstance(response.noise, str):
             return RowGaussian() if response.noise == "by-row" else LearnedGaussian()
         sigma = float(response.noise) / units.scale
-        if not 1 / _MOST_NOISE <= sigma <= _MOST_NOISE:
+        if not 1 / MOST_NOISE <= sigma <= MOST_NOISE:
             raise InputError(
-                f"noise must lie between {1 / _MOST_NOISE:g} and {_MOST_NOISE:g} times the scale "
+                f"noise must lie between {1 / MOST_NOISE:g} and {MOST_NOISE:g} times the scale "
                 f"of y, here {units.scale:.3g}; got {response.noise:g}. Give it in units of y, or "
                 "learn it."
             )
         return Gaussian(sigma)
-
-    def cdf(self, z: Tensor) -> Tensor:
-        """The normal distribution function."""
-        probability: Tensor = torch.special.ndtr(z)
-        return probability
-
-    def pdf(self, z: Tensor) -> Tensor:
-        """The normal density."""
-        return (-0.5 * z.square()).exp() * (1 / math.sqrt(2 * math.pi))
-
-    def quantiles(
-        self, output: Tensor, extra: Tensor, weight: Tensor, levels: Sequence[float]
-    ) -> Tensor:
-        """Those of the mixture of normal distributions, by a compiled search where that pays."""
-        mean, deviation = output[..., 0], self.deviation(output, extra)
-        normal = type(self).cdf is GaussianNoise.cdf  # a subclass may have other tails
-        if normal and fused_quantiles.applies(mean, deviation, levels):
-            standard = self._standard_quantiles(levels)
-            return fused_quantiles.normal_quantiles(mean, deviation, weight, levels, standard)
-        return super().quantiles(output, extra, weight, levels)
-
-    def standard_noise(self, source: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Standard normal."""
-        return source.standard_normal(shape)
 
 
 @dataclass(frozen=True)

@@ -54,14 +54,14 @@ class Shape(Protocol):
         ...
 
 
-class _Fixed:
+class Fixed:
     """A shape without parameters."""
 
     names: ClassVar[tuple[str, ...]] = ()
     prior: ClassVar[tuple[tuple[float, float], ...]] = ()
 
 
-class Laplace(_Fixed):
+class Laplace(Fixed):
     """exp(-|z|) / 2."""
 
     def log_density(self, z: Tensor, own: Tensor) -> Tensor:

@@ -5,7 +5,12 @@ from typing import Any
 
 from pmcnet.bnn.likelihoods.base import Family, Likelihood, Task
 from pmcnet.bnn.likelihoods.categorical import Bernoulli, Categorical
+from pmcnet.bnn.likelihoods.censored import CensoredLogLogistic, CensoredWeibull
+from pmcnet.bnn.likelihoods.counts import NegativeBinomial, Poisson
+from pmcnet.bnn.likelihoods.fractions import Beta
 from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
+from pmcnet.bnn.likelihoods.known_noise import KnownGaussian
+from pmcnet.bnn.likelihoods.positive import LogNormal, RowLogNormal
 from pmcnet.bnn.likelihoods.shaped_noise import (
     LaplaceNoise,
     RowLaplaceNoise,
@@ -16,9 +21,15 @@ from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, table, text
 
 FAMILIES: dict[str, tuple[type[Family], ...]] = {
-    "gaussian": (Gaussian, LearnedGaussian, RowGaussian),
+    "gaussian": (Gaussian, LearnedGaussian, RowGaussian, KnownGaussian),
     "student-t": (StudentT, RowStudentT),
     "laplace": (LaplaceNoise, RowLaplaceNoise),
+    "poisson": (Poisson,),
+    "negative-binomial": (NegativeBinomial,),
+    "lognormal": (LogNormal, RowLogNormal),
+    "censored": (CensoredWeibull,),
+    "censored-loglogistic": (CensoredLogLogistic,),
+    "beta": (Beta,),
     "categorical": (Categorical, Bernoulli),
 }
 """The classes of each family; the first builds the one that a response needs."""

@@ -2,15 +2,24 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from pmcnet.bnn.likelihoods.base import LARGEST_SCALE, POSITIVE, Gradients, LearnedScale
+from pmcnet.bnn.likelihoods.base import (
+    LARGEST_SCALE,
+    POSITIVE,
+    Gradients,
+    LearnedScale,
+    Likelihood,
+)
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
+
+
+_COMMON = 1e-9  # sensitivity at which no row differs from another
 
 
 @dataclass(frozen=True)
@@ -18,6 +27,8 @@ class RowScale(LearnedScale):
     """log sigma = log sigma_0 + sensitivity * output_1, with log sigma_0 a parameter.
 
     The second output has mean 0 under the prior, so that sigma_0 is the scale of a typical row.
+    Annealing goes first to one scale for all rows. With noise by row from the start, populations
+    find networks that explain the response by noise alone before they find the mean.
     """
 
     sensitivity: float = 0.5
@@ -34,6 +45,13 @@ class RowScale(LearnedScale):
             raise InputError(
                 f"sensitivity must be a positive finite number; got {self.sensitivity}."
             )
+
+    @property
+    def simpler(self) -> Likelihood:
+        """With (nearly) one scale for all rows."""
+        common: Any = replace(self, sensitivity=_COMMON)
+        found: Likelihood = common
+        return found
 
     def log_scale(self, output: Tensor, extra: Tensor) -> Tensor:
         """Log sigma of each row (P, N)."""

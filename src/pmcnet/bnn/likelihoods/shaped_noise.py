@@ -27,6 +27,7 @@ class ShapedNoise(LearnedScale, Regression):
     """What the members share. Own parameters are log sigma and then the shape's."""
 
     shape: ClassVar[Shape]
+    by_row: ClassVar[bool] = True
 
     @property
     def extra_names(self) -> tuple[str, ...]:  # type: ignore[override]

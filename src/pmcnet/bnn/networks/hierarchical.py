@@ -24,7 +24,7 @@ from pmcnet.bnn.networks.base import Layout
 from pmcnet.bnn.networks.mlp import MLP
 from pmcnet.bnn.priors.base import check_positive
 
-SCALES = "log_scales"
+LOG_SCALES = "log_scales"
 """The name of the hyperparameters t in the layout."""
 
 
@@ -63,9 +63,10 @@ class HierarchicalMLP(MLP):
 
     @cached_property
     def layout(self) -> Layout:
-        """That of the layers, then the hyperparameters t."""
+        """That of the layers, then the hyperparameters t. Every z has scale 1."""
         shapes = [(p.name, p.shape) for p in self.layers]
-        return Layout.of([*shapes, (SCALES, (self._n_scales,))])
+        plain = Layout.of([*shapes, (LOG_SCALES, (self._n_scales,))])
+        return Layout(p._replace(fan_in=1) for p in plain)
 
     @property
     def _n_layers(self) -> int:

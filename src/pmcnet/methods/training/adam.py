@@ -14,6 +14,7 @@ from torch import Tensor
 
 from pmcnet.bnn import BayesianTarget, Layout
 from pmcnet.bnn.batch import Batch
+from pmcnet.bnn.networks.hierarchical import LOG_SCALES
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Observer, Rows
@@ -44,7 +45,8 @@ def default_start(target: BayesianTarget, sources: list[Stream]) -> Tensor:
     """One random parameter vector per stream, as torch initialises linear layers: (P, D).
 
     Weights and biases are uniform within 1 / sqrt(fan-in); scales of normalisation layers are 1 and
-    their biases 0; the likelihood's own parameters are at the centre of their prior.
+    their biases 0; the likelihood's own parameters, and scales that are sampled with the weights,
+    are at the centre of their prior.
     """
     centre, width = _start_box(target.network.layout)
     centre, width = centre.to(target.like), width.to(target.like)
@@ -63,6 +65,8 @@ def _start_box(layout: Layout) -> tuple[Tensor, Tensor]:
         elif p.name.endswith("weight"):
             matrix_fan_in = 0
             centre[p.start : p.stop] = 1.0
+        elif p.name == LOG_SCALES:
+            matrix_fan_in = 0
         width[p.start : p.stop] = 1 / math.sqrt(matrix_fan_in) if matrix_fan_in else 0.0
     return centre, width
 

@@ -1,0 +1,185 @@
+"""Which likelihood, noise and prior a fit takes: as asked for, or by the evidence.
+
+Likelihoods and kinds of noise are compared first, with scales per layer; then the prior, with what
+won. Each is annealed by small islands on some of the rows. The first alternative, the simplest,
+wins unless log Z of another one is larger by more than its error (`tune.alternatives`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pmcnet import tune
+from pmcnet.ais.comm import Communicator
+from pmcnet.ais.islands.algorithm import Islands
+from pmcnet.bnn.likelihoods.response import Noise
+from pmcnet.errors import InputError
+from pmcnet.estimators.formulation import (
+    SCALES,
+    AskedNoise,
+    Formulation,
+    FoundPrior,
+    PriorStd,
+    candidates,
+)
+from pmcnet.estimators.model_rows import ModelRows
+from pmcnet.estimators.observer import FitObserver
+from pmcnet.methods.base import Method
+from pmcnet.methods.cost import SEARCH_ROWS, Cost
+from pmcnet.methods.evidence_islands import N_PARTICLES, SHARE, particle_seconds
+
+FIXED = 1.0
+"""The prior's standard deviation where none is given and none is searched."""
+_MOST_TRIALS = 5
+_EXCESS = 3.0  # estimated cost of the comparisons, in their share of the time, that is still tried
+
+
+class Asked(NamedTuple):
+    """What an estimator's settings leave open, or settle."""
+
+    likelihood: str
+    noise: AskedNoise
+    prior_std: PriorStd
+
+
+class Found(NamedTuple):
+    """What was chosen, the comparisons, and the choice in a sentence, "" where none was made.
+
+    `scale` is how the prior's standard deviation is still to be searched, or what is settled.
+    """
+
+    formulation: Formulation
+    comparisons: list[tune.Comparison]
+    reason: str
+    scale: PriorStd
+
+
+def first(asked: Asked, rows: ModelRows) -> Formulation:
+    """The simplest of what is open."""
+    likelihood, noise = candidates(asked.likelihood, asked.noise, rows.task, rows.response.y)[0]
+    prior_std = asked.prior_std
+    known = not isinstance(prior_std, str) or prior_std in SCALES
+    return Formulation(likelihood, noise, prior_std if known else FIXED)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, eq=False)
+class FormulationSearch:
+    """Settles what is open before a fit.
+
+    Args:
+        rows: of the fit.
+        asked: what its settings say.
+        name: of the method.
+        method: of the fit.
+        seconds: its budget.
+        seed: of every comparison.
+        observers: are told.
+        comm: shares each comparison between processes.
+    """
+
+    rows: ModelRows
+    asked: Asked
+    name: str
+    method: Method
+    seconds: float
+    seed: int
+    observers: Sequence[FitObserver]
+    comm: Communicator
+
+    def found(self) -> Found:
+        """The formulation."""
+        start = first(self.asked, self.rows)
+        sampler = self.method.comparing(self.seconds, _MOST_TRIALS)
+        scalable = sampler is not None and self.rows.can_sample_scales()
+        if not scalable and (self.asked.prior_std == "hierarchical" or start.prior_std in SCALES):
+            raise InputError(
+                f"prior_std={self.asked.prior_std!r} samples the prior's scales with the weights, "
+                f"which needs hidden layers, the prior gaussian or layer, and method annealed or "
+                f"hmc; got method {self.name}. Use prior_std='auto' or a number."
+            )
+        if sampler is None:
+            return Found(start, [], "", self.asked.prior_std)
+        open_prior = scalable and self.asked.prior_std in ("auto", "hierarchical")
+        begun = start._replace(prior_std="layer") if open_prior else start
+        scale = "layer" if open_prior else self.asked.prior_std
+        likelihoods = [
+            begun._replace(likelihood=likelihood, noise=noise)
+            for likelihood, noise in self._candidates()
+        ]
+        if not self._affordable(likelihoods[-1]):
+            return Found(begun, [], "", scale)
+        chosen, comparisons = self._chosen(likelihoods, sampler, [])
+        if open_prior:
+            priors: list[FoundPrior] = ["layer", "ard"] if self.rows.x.shape[1] > 1 else ["layer"]
+            if self.asked.prior_std == "auto":
+                priors = [FIXED, *priors]
+            alternatives = [chosen._replace(prior_std=prior) for prior in priors]
+            chosen, more = self._chosen(alternatives, sampler, comparisons)
+            comparisons += [each for each in more if each not in comparisons]
+        reason = _reason(chosen.described, comparisons)
+        if reason:
+            self._say(reason)
+        return Found(chosen, comparisons, reason, chosen.prior_std if open_prior else scale)
+
+    def _candidates(self) -> list[tuple[str, Noise]]:
+        """Those whose number of outputs the network can have."""
+        rows = self.rows
+        found = candidates(self.asked.likelihood, self.asked.noise, rows.task, rows.response.y)
+        return found if rows.has_layers else found[:1]
+
+    def _chosen(
+        self,
+        alternatives: Sequence[Formulation],
+        sampler: Islands,
+        known: Sequence[tune.Comparison],
+    ) -> tuple[Formulation, list[tune.Comparison]]:
+        """The best of some formulations, and their comparisons; nothing is run for a single one."""
+        if len(alternatives) == 1:
+            return alternatives[0], []
+        self._say(f"comparing {len(alternatives)} models by the evidence")
+        best, found = tune.choose(
+            [self._alternative(each) for each in alternatives],
+            sampler,
+            seed=self.seed,
+            known=known,
+            progress=self._say_comparison,
+            comm=self.comm,
+        )
+        return alternatives[best], found
+
+    def _alternative(self, formulation: Formulation) -> tune.Alternative:
+        """On some of the rows, with log Z in units of y."""
+        target, units = self.rows.target(formulation), self.rows.units(formulation)
+        n = min(len(target.x), SEARCH_ROWS)
+        offset = float(units.log_density(np.zeros(()))) * float(self.rows.response.weight[:n].sum())
+        return tune.Alternative(formulation.described, target.at(slice(0, n)), offset)
+
+    def _affordable(self, formulation: Formulation) -> bool:
+        """Whether comparing takes about its share of the budget at most."""
+        target = self.rows.target(formulation)
+        cost = Cost.of(target.at(slice(0, min(len(target.x), SEARCH_ROWS))))
+        return _MOST_TRIALS * N_PARTICLES * particle_seconds(cost) <= _EXCESS * SHARE * self.seconds
+
+    def _say_comparison(self, found: tune.Comparison) -> None:
+        self._say(f"{found.name}: log Z {found.log_evidence:.1f} +- {found.log_evidence_error:.1f}")
+
+    def _say(self, text: str) -> None:
+        for observer in self.observers:
+            observer.stage(text)
+
+
+def _reason(chosen: str, comparisons: Sequence[tune.Comparison]) -> str:
+    """The choice and its margin to the best of the others."""
+    others = [each for each in comparisons if each.name != chosen]
+    if not others:
+        return ""
+    own = next(each for each in comparisons if each.name == chosen)
+    top = max(others, key=lambda each: each.log_evidence)
+    margin = own.log_evidence - top.log_evidence
+    if margin >= 0:
+        why = f"log Z is larger by {margin:.1f} than with {top.name}, the next"
+    else:
+        why = f"the simplest within the error of the best log Z, {top.name}, ahead by {-margin:.1f}"
+    return f"Model: {chosen}; {why}."

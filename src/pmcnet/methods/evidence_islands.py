@@ -1,0 +1,24 @@
+"""The small islands whose log Z compares models and prior scales before a fit."""
+
+from pmcnet import ais
+from pmcnet.methods.cost import Cost
+
+SHARE = 0.25
+"""Of the time limit of a fit that comparisons may take."""
+BATCH = ais.AnnealedPMC(n_particles=16, n_islands=4, ess_fraction=0.5, n_moves=1)
+"""The islands of each comparison."""
+N_PARTICLES = BATCH.n_islands * BATCH.n_particles
+GRADIENTS = 2500.0
+"""Of each particle that annealing should have time for."""
+_POLISH = 0.05
+
+
+def comparing(seconds: float | None, n: int) -> ais.Islands:
+    """Those of one of `n` comparisons before a fit of so many seconds; None is no limit."""
+    each = None if seconds is None else SHARE * seconds / n
+    return ais.Islands(annealing=BATCH, n_islands=BATCH.n_islands, polish=_POLISH, max_seconds=each)
+
+
+def particle_seconds(cost: Cost) -> float:
+    """About what annealing one particle to all rows takes."""
+    return (cost.gradient(cost.n_rows) + cost.per_product) * GRADIENTS
