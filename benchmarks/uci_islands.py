@@ -86,6 +86,7 @@ def main() -> None:
     parser.add_argument("--islands", default="8", help="how many, or several numbers")
     parser.add_argument("--batch", type=int, default=8, help="islands annealed together")
     parser.add_argument("--particles", type=int, default=64, help="of each island")
+    parser.add_argument("--polish", type=float, default=ais.Islands().polish)
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--costs", action="store_true", help="also time one population alone")
     parser.add_argument("--json", type=Path)
@@ -99,7 +100,7 @@ def main() -> None:
     for name in options.names.split(","):
         seconds = costs(name, options.data, options.device, annealing) if options.costs else {}
         for n_islands in map(int, options.islands.split(",")):
-            sampler = ais.Islands(annealing=annealing, n_islands=n_islands)
+            sampler = ais.Islands(annealing=annealing, n_islands=n_islands, polish=options.polish)
             for seed in map(int, options.seeds.split(",")):
                 row = measured(name, options.data, options.device, sampler, seed) | seconds
                 rows.append(row)

@@ -17,6 +17,8 @@ TINY = (
     "n_particles=8",
     "--prior-std",
     "1",
+    "--noise",
+    "learn",
     "--hidden",
     "2",
     "--device",

@@ -206,7 +206,7 @@ def test_measured_numbers_cannot_be_classes(fit):
         (("--method", "magic"), ("method must be one of auto, annealed", "'magic'")),
         (
             ("--prior-std", "-1"),
-            ("prior_std must be auto, evidence, validation or a positive number", "-1"),
+            ("prior_std must be auto, hierarchical, evidence", "or a positive number", "-1"),
         ),
         (("--prior-std", "0"), ("positive number", "got 0")),
         (("--prior-std", "nan"), ("positive number", "got nan")),
@@ -228,7 +228,7 @@ def test_measured_numbers_cannot_be_classes(fit):
         (("--scaling", "robust"), ("'robust'", "'columns'")),
         (
             ("--noise", "-1", "--task", "regression"),
-            ("noise must be learn or a positive number", "-1"),
+            ("noise must be auto, learn, by-row or a positive number", "-1"),
         ),
         (("--drop", "q"), ("not in", "q", "--drop")),
         (("--drop", "x,z,city"), ("no column besides the target 'y'",)),

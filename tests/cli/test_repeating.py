@@ -36,7 +36,7 @@ def test_config_repeats_a_run_whose_prior_and_size_were_chosen(tmp_path):
     path = written(classes(), tmp_path / "rows.csv")
     done("fit", path, "--target", "y", "--hidden", 2, "--budget", "1s", "--out", tmp_path / "first")
     config = tomllib.loads((tmp_path / "first" / "config.toml").read_text())
-    assert isinstance(config["prior_std"], float)
+    assert config["prior_std"] in (1.0, "layer", "ard")
     assert config["provenance"]["asked_prior_std"] == "auto"
     done("fit", "--config", tmp_path / "first" / "config.toml", "--out", tmp_path / "again")
     assert_same_model(tmp_path / "again", tmp_path / "first")
@@ -153,9 +153,9 @@ def test_run_that_keeps_all_draws_is_resumed_from_the_beginning(tables, tmp_path
 def test_run_interrupted_before_sampling_is_resumed_from_the_beginning(
     classified, tables, tmp_path, monkeypatch
 ):
-    def press(self, plan, prior_std):
-        original(self, plan, prior_std)
-        if prior_std is not None:
+    def press(self, plan, settled):
+        original(self, plan, settled)
+        if settled is not None:
             raise KeyboardInterrupt
 
     out, original = tmp_path / "run", RunObserver.planned

@@ -106,8 +106,21 @@ def regression():
                 for i in np.argsort(-std)[:8].tolist()
             ],
             "history": history(60),
+            "model_choice": [
+                alternative("gaussian, scales by layer", -312.4),
+                alternative("gaussian, noise by row, scales by layer", -270.1),
+            ],
         }
     )
+
+
+def alternative(name, log_evidence):
+    return {
+        "name": name,
+        "log_evidence": log_evidence,
+        "log_evidence_error": 1.4,
+        "seconds": 3.2,
+    }
 
 
 def bare(task="binary"):
@@ -302,7 +315,7 @@ def _base(title, task, target, classes):
             "method": "annealed",
             "method_reason": "Method: annealed; a run of 561 parameters should take about 12 s.",
             "network": "33-16-1, tanh",
-            "prior_std": 2.0,
+            "model": "categorical, scales by layer",
             "fit_seconds": 12.3,
             "predict_seconds": 0.1,
             "version": "0.2.0",

@@ -36,7 +36,7 @@ SECTIONS = {
         "comparison",
     ],
     "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
-    "regression": ["scatter", "calibration", "histograms", "uncertain", "history"],
+    "regression": ["scatter", "calibration", "histograms", "uncertain", "history", "model_choice"],
 }
 SECTIONS |= {
     f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()

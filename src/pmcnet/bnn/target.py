@@ -24,10 +24,8 @@ from pmcnet.bnn.waypoints import waypoints_of
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream, standard_normal
 
-# A chunk of rows leaves room for at least this many networks at a time.
-_MIN_NETWORKS = 32
-# Rows whose predictions samplers watch.
-_N_MONITORED = 16
+_MIN_NETWORKS = 32  # for so many a chunk of rows leaves room
+_N_MONITORED = 16  # rows whose predictions samplers watch
 _N_PREDICTED = 128  # training rows by whose predictions islands are compared
 
 
@@ -179,7 +177,7 @@ class BayesianTarget:
         """Predictions of a few training rows (n, S), whose mixing samplers watch."""
         weights, extra = self.parts(theta)
         with torch.no_grad():
-            output = self.network(weights, self.x[self._few].to(self.device))
+            output = self.network(weights, self.x[self._spread(_N_MONITORED)].to(self.device))
             return self.likelihood.mean(output, extra).flatten(1)
 
     def predictions(self, theta: Tensor) -> Predictions:
@@ -199,11 +197,7 @@ class BayesianTarget:
 
     def monitored(self) -> "BayesianTarget":
         """The same target with the few rows that `monitor` predicts."""
-        return self.at(self._few)
-
-    @property
-    def _few(self) -> Tensor:
-        return self._spread(_N_MONITORED)
+        return self.at(self._spread(_N_MONITORED))
 
     def _spread(self, n: int) -> Tensor:
         """Positions of `n` rows, or of all where there are fewer, spread over all."""

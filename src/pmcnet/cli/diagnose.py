@@ -22,7 +22,13 @@ def diagnose(run: Path, as_json: bool) -> None:
     steps = advice(model)
     if as_json:
         print_json(
-            {**found, "method": model.method_, "prior_std": model.prior_std_, "advice": steps}
+            {
+                **found,
+                "method": model.method_,
+                "model": model.formulation_._asdict(),
+                "prior_std": model.prior_std_,
+                "advice": steps,
+            }
         )
         return
     print_verdict(found)
@@ -37,7 +43,7 @@ def diagnose(run: Path, as_json: bool) -> None:
             f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}",
         ],
         ["", found["evidence"]],
-        ["prior_std", number(model.prior_std_)],
+        ["model", model.formulation_.described],
         ["steps", str(len(model.history_))],
     ]
     print_table(["", ""], rows, f"diagnostics of {run}")

@@ -50,7 +50,7 @@ def model_options(command: Any) -> Any:
         ),
         click.option(
             "--noise",
-            help="Of a regression: learn, by-row, or a number in units of the target. Default: auto.",
+            help="Of a regression: auto, learn, by-row, or a number in units of the target.",
         ),
         click.option(
             "--scaling", "feature_scaling", type=click.Choice(["columns", "common", "none"])

@@ -21,32 +21,30 @@ from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.ais.verdict import Verdict
 from pmcnet.bnn import Network, ParticlePosterior
 from pmcnet.bnn.likelihoods.base import Task
-from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Noise, Response, Units
-from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
 from pmcnet.estimators import model_file
 from pmcnet.estimators.cached_network import CachedNetwork
-from pmcnet.estimators.columns import Columns
-from pmcnet.estimators.encoding import SCALINGS, Encoder, ImageEncoder, Scaling, TableEncoder
+from pmcnet.estimators.encoding import Encoder, Scaling
 from pmcnet.estimators.fit import fit_posterior
 from pmcnet.estimators.formulation import (
     SEARCHES,
     AskedNoise,
+    Formulation,
     FoundPrior,
     PriorStd,
-    check_prior_std,
 )
 from pmcnet.estimators.formulation_search import Asked, first
 from pmcnet.estimators.input_rows import checked_rows
 from pmcnet.estimators.model_rows import ModelRows
-from pmcnet.estimators.networks import ModuleSource, check_sizes, network_for
+from pmcnet.estimators.networks import ModuleSource, network_for
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.plan import plan, resolve_device
 from pmcnet.estimators.predictions import Array, AveragedPrediction, EncodedRows, Uncertainty
 from pmcnet.estimators.progress_display import displayed
-from pmcnet.estimators.training_rows import merged
-from pmcnet.methods.registry import check_name
+from pmcnet.estimators.relevance import relevance_of
+from pmcnet.estimators.setting_checks import check_settings
+from pmcnet.estimators.training_rows import fitted_encoder
 from pmcnet.methods.settings import Value
 from pmcnet.threads import coarse
 
@@ -162,6 +160,21 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         self.method_options_ = dict(vars(chosen.options))
         return self
 
+    @property
+    def formulation_(self) -> Formulation:
+        """Likelihood, noise and prior as they were settled."""
+        return Formulation(self.likelihood_, self.noise_, self.prior_std_)
+
+    @property
+    def feature_relevance_(self) -> Any:
+        """A table of columns by relevance, with credible intervals; for scales by input ("ard").
+
+        Relevance is the scale of a column's weights, 1 for a column as relevant as the prior has
+        it in the median.
+        """
+        check_is_fitted(self)
+        return relevance_of(self.posterior_, self.encoder_)
+
     def predictive(self, X: Any) -> AveragedPrediction:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
         return AveragedPrediction.of(self._posterior().predict(self._inputs(X)), self._units())
@@ -245,19 +258,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         """Checked, merged and encoded rows."""
         raw = checked_rows(self, X, reset=True)
         check_consistent_length(raw, y)
-        images = isinstance(raw, np.ndarray) and raw.ndim > 2
-        columns = None if images else Columns.of(raw)
-        numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
-        rows = merged(numbers, y, weight, seed)
-        if len(rows.y) < 2:
-            raise InputError(
-                f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more "
-                "rows."
-            )
-        if columns is None:
-            self.encoder_ = ImageEncoder.fit(rows.x, rows.weight, self.feature_scaling)
-        else:
-            self.encoder_ = TableEncoder.fit(columns, rows.x, rows.weight, self.feature_scaling)
+        self.encoder_, rows = fitted_encoder(raw, y, weight, seed, self.feature_scaling)
         return ModelRows(
             torch.as_tensor(self.encoder_.encode(rows.x)).to(device, torch.float32),
             self._response(rows.y, rows.weight),
@@ -296,14 +297,4 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def check_settings(self) -> None:
         """Raise where a setting cannot work, whatever the rows."""
-        if self.likelihood != "auto":
-            family(self.likelihood, self._task)
-        if self.method != "auto":
-            check_name(self.method)
-        check_prior_std(self.prior_std)
-        if self.prior not in PRIORS:
-            raise InputError(f"prior must be one of {', '.join(PRIORS)}; got {self.prior!r}.")
-        if (scaling := self.feature_scaling) not in SCALINGS:
-            allowed = ", ".join(SCALINGS)
-            raise InputError(f"feature_scaling must be one of {allowed}; got {scaling!r}.")
-        check_sizes(self.hidden_layer_sizes)
+        check_settings(self, self._task)

@@ -28,10 +28,11 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         hidden_layer_sizes: units of each hidden layer.
         activation: "tanh", "relu", "sigmoid" or "silu".
         module: instead of hidden layers, any `nn.Module` with one output per class (one for two
-            classes), or a function of (number of inputs or shape of an image, number of outputs)
-            that makes one.
+            classes and for ordinal ones), or a function of (number of inputs or shape of an image,
+            number of outputs) that makes one.
         likelihood: "categorical", which is "auto": two classes are predicted from one logit, more
-            by softmax.
+            by softmax. "ordinal": classes in an order, from one output and cuts that are learned;
+            that of numbers, or of the categories where y is an ordered Categorical of pandas.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
             `methods.registry.METHODS` (docs/estimators.md).
@@ -68,13 +69,17 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             ) from error
         weight = checked_weight(sample_weight, labels)
         self.classes_ = np.unique(labels[weight > 0])
+        if self.likelihood == "ordinal":
+            self.classes_ = _in_order(self.classes_, y)
         if len(self.classes_) < 2:
             what = repr(self.classes_.tolist()[0]) if len(self.classes_) else "none"
             raise InputError(
                 f"y holds one class only ({what}); a classifier needs at least 2 classes. Give "
                 "rows of another class."
             )
-        codes = np.minimum(np.searchsorted(self.classes_, labels), len(self.classes_) - 1)
+        order = np.argsort(self.classes_)
+        places = np.searchsorted(self.classes_, labels, sorter=order)
+        codes = order[np.minimum(places, len(order) - 1)]
         return codes.astype(np.float64), weight
 
     def predict_proba(self, X: Any, *, return_error: bool = False) -> Any:
@@ -114,6 +119,20 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def _response(self, y: Array, weight: Array) -> Response:
         return Response(y, weight, n_classes=len(self.classes_))
+
+
+def _in_order(classes: NDArray[Any], y: Any) -> NDArray[Any]:
+    """Sorted classes in the order of an ordered Categorical; without one they must be numbers."""
+    dtype: Any = getattr(y, "dtype", None)
+    if getattr(dtype, "ordered", False):
+        known = set(classes.tolist())
+        return np.array([each for each in dtype.categories if each in known], dtype=classes.dtype)
+    if any(isinstance(each, str) for each in classes.tolist()):
+        raise InputError(
+            f"likelihood ordinal needs an order of the classes, and y holds strings such as "
+            f"{classes.tolist()[0]!r:.60}. Give whole numbers, or an ordered Categorical of pandas."
+        )
+    return classes
 
 
 def _labels(y: Any) -> NDArray[Any]:

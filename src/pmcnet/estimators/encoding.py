@@ -91,6 +91,13 @@ class TableEncoder:
         widths = [max(1, len(share)) for share in self.shares]
         return (sum(widths) + int(self.flagged.sum()),)
 
+    @property
+    def input_columns(self) -> NDArray[np.int64]:
+        """The position of the column that each input comes from (n_inputs,)."""
+        widths = [max(1, len(share)) for share in self.shares]
+        own = np.repeat(np.arange(len(widths)), widths)
+        return np.concatenate([own, np.flatnonzero(self.flagged)])
+
     def rows(self, x: Any) -> Matrix:
         """The table as numbers (N, d)."""
         return self.columns.matrix(x)

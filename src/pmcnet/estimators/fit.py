@@ -62,11 +62,11 @@ def fit_posterior(
         )
     start = time.monotonic()
     search = FormulationSearch(rows, asked, plan.name, method, plan.seconds, seed, observers, comm)
-    formulation, comparisons, reason, open_scale = search.found()
-    seconds = time.monotonic() - start if comparisons else 0.0
-    target = method.adapted(rows.target(formulation))
+    settled = search.found()
+    seconds = time.monotonic() - start if settled.comparisons else 0.0
+    target = method.adapted(rows.target(settled.formulation))
     held_out = held_out_of(target)
-    scale = search_of(plan.name, method, open_scale, len(target.x))
+    scale = search_of(plan.name, method, settled.scale, len(target.x))
     validation = None
     if method.needs_validation and held_out is not None:
         target, validation = held_out.training, held_out.validation
@@ -83,11 +83,11 @@ def fit_posterior(
             assert held_out is not None
             sigma, trials = found.by_validation(held_out, validation)
         target = replace(target, prior=target.prior.rescaled(sigma))
-        formulation = formulation._replace(prior_std=sigma)
+        settled = settled.with_prior(sigma)
         seconds += time.monotonic() - start
     method = method.after(agreed(comm, seconds))
     for observer in observers:
-        observer.planned(plan, formulation)
+        observer.planned(plan, settled)
         observer.stage(f"{plan.name}: {method.work}")
     fitted = method.fit(
         target, seed=seed, state=state, observers=observers, comm=comm, validation=validation
@@ -95,9 +95,9 @@ def fit_posterior(
     return Outcome(
         fitted.posterior,
         [info.line() for info in fitted.history],
-        formulation,
-        reason,
-        [each._asdict() for each in comparisons],
+        settled.formulation,
+        settled.reason,
+        [each._asdict() for each in settled.comparisons],
         trials,
         seconds,
     )

@@ -25,7 +25,7 @@ from pmcnet.estimators.formulation import (
     candidates,
 )
 from pmcnet.estimators.model_rows import ModelRows
-from pmcnet.estimators.observer import FitObserver
+from pmcnet.estimators.observer import FitObserver, Settled
 from pmcnet.methods.base import Method
 from pmcnet.methods.cost import SEARCH_ROWS, Cost
 from pmcnet.methods.evidence_islands import N_PARTICLES, SHARE, particle_seconds
@@ -42,18 +42,6 @@ class Asked(NamedTuple):
     likelihood: str
     noise: AskedNoise
     prior_std: PriorStd
-
-
-class Found(NamedTuple):
-    """What was chosen, the comparisons, and the choice in a sentence, "" where none was made.
-
-    `scale` is how the prior's standard deviation is still to be searched, or what is settled.
-    """
-
-    formulation: Formulation
-    comparisons: list[tune.Comparison]
-    reason: str
-    scale: PriorStd
 
 
 def first(asked: Asked, rows: ModelRows) -> Formulation:
@@ -88,7 +76,7 @@ class FormulationSearch:
     observers: Sequence[FitObserver]
     comm: Communicator
 
-    def found(self) -> Found:
+    def found(self) -> Settled:
         """The formulation."""
         start = first(self.asked, self.rows)
         sampler = self.method.comparing(self.seconds, _MOST_TRIALS)
@@ -100,7 +88,7 @@ class FormulationSearch:
                 f"hmc; got method {self.name}. Use prior_std='auto' or a number."
             )
         if sampler is None:
-            return Found(start, [], "", self.asked.prior_std)
+            return Settled(start, [], "", self.asked.prior_std)
         open_prior = scalable and self.asked.prior_std in ("auto", "hierarchical")
         begun = start._replace(prior_std="layer") if open_prior else start
         scale = "layer" if open_prior else self.asked.prior_std
@@ -109,7 +97,7 @@ class FormulationSearch:
             for likelihood, noise in self._candidates()
         ]
         if not self._affordable(likelihoods[-1]):
-            return Found(begun, [], "", scale)
+            return Settled(begun, [], "", scale)
         chosen, comparisons = self._chosen(likelihoods, sampler, [])
         if open_prior:
             priors: list[FoundPrior] = ["layer", "ard"] if self.rows.x.shape[1] > 1 else ["layer"]
@@ -121,7 +109,7 @@ class FormulationSearch:
         reason = _reason(chosen.described, comparisons)
         if reason:
             self._say(reason)
-        return Found(chosen, comparisons, reason, chosen.prior_std if open_prior else scale)
+        return Settled(chosen, comparisons, reason, chosen.prior_std if open_prior else scale)
 
     def _candidates(self) -> list[tuple[str, Noise]]:
         """Those whose number of outputs the network can have."""

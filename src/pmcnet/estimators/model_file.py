@@ -37,6 +37,7 @@ from pmcnet.estimators.model_tensors import (
     put_buffers,
     read_tensors,
 )
+from pmcnet.estimators.model_versions import of_this_version
 from pmcnet.estimators.networks import with_scales
 from pmcnet.estimators.plan import resolve_device
 from pmcnet.io.atomic import sync, write_whole
@@ -49,10 +50,6 @@ if TYPE_CHECKING:
 
 FORMAT = "pmcnet-model"
 VERSION = 4
-ISLANDS_SINCE = 3
-"""The version from which files say which networks belong to which island."""
-FORMULATION_SINCE = 4
-"""The version from which files say which likelihood, noise and prior were chosen."""
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
@@ -179,11 +176,8 @@ def read_record(path: str | Path) -> dict[str, Any]:
     """The JSON of a model folder, after checking that it is complete and not of a newer version."""
     file = Path(path) / JSON_NAME
     if not os.path.isfile(file):
-        why = (
-            f"it has no {JSON_NAME}"
-            if os.path.isdir(path)
-            else f"there is no such folder, so it has no {JSON_NAME}"
-        )
+        nowhere = "" if os.path.isdir(path) else "there is no such folder, so "
+        why = f"{nowhere}it has no {JSON_NAME}"
         raise ModelFileError(
             f"{path} is no pmcnet model: {why}. Give the folder that save() wrote."
         )
@@ -203,14 +197,7 @@ def read_record(path: str | Path) -> dict[str, Any]:
             f"{file} was changed after it was written: its fingerprint does not fit. Save again."
         )
     with _damages(file, "was not written by pmcnet"):
-        if version < ISLANDS_SINCE:
-            record = {"n_islands": 0, "agreement": None, **record}
-        if version < FORMULATION_SINCE:
-            settings = record["settings"]
-            chosen = {"likelihood_": settings["likelihood"], "noise_": settings.get("noise")}
-            chosen |= {"formulation_reason_": "", "comparisons_": []}
-            chosen["noise_"] = chosen["noise_"] or "learn"
-            record = {**record, "fitted": {**chosen, **record["fitted"]}}
+        record = of_this_version(record, version)
         check_record(record)
     return record
 

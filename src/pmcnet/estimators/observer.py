@@ -1,9 +1,26 @@
 """What a fit reports while it goes on."""
 
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
-from pmcnet.estimators.formulation import Formulation
+from pmcnet.estimators.formulation import Formulation, PriorStd
 from pmcnet.estimators.plan import Plan
+from pmcnet.tune import Comparison
+
+
+class Settled(NamedTuple):
+    """What was chosen, the comparisons, and the choice in a sentence, "" where none was made.
+
+    `scale` is how the prior's standard deviation is still to be searched, or what is settled.
+    """
+
+    formulation: Formulation
+    comparisons: list[Comparison]
+    reason: str
+    scale: PriorStd
+
+    def with_prior(self, sigma: float) -> Self:
+        """The same with the standard deviation that was found."""
+        return self._replace(formulation=self.formulation._replace(prior_std=sigma), scale=sigma)
 
 
 class FitObserver(Protocol):
@@ -13,7 +30,7 @@ class FitObserver(Protocol):
         """A new part of the work begins."""
         ...
 
-    def planned(self, plan: Plan, formulation: Formulation | None) -> None:
+    def planned(self, plan: Plan, settled: Settled | None) -> None:
         """The method is chosen, and once more with all else that was open when that is settled."""
         ...
 

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
-from pmcnet.estimators.columns import Matrix
+from pmcnet.estimators.columns import Columns, Matrix
+from pmcnet.estimators.encoding import Encoder, ImageEncoder, Scaling, TableEncoder
 from pmcnet.estimators.predictions import Array
 from pmcnet.rng import stream
 
@@ -47,6 +48,23 @@ def merged(
     np.add.at(total, index.reshape(-1), weight)
     order = stream(seed, _ORDER_STEP, 0).host.permutation(len(first))
     return TrainingRows(x[first][order], y[first][order], total[order])
+
+
+def fitted_encoder(
+    raw: Any, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int, scaling: Scaling
+) -> tuple[Encoder, TrainingRows]:
+    """An encoder that has learnt from checked rows, a table or images, and these rows merged."""
+    images = isinstance(raw, np.ndarray) and raw.ndim > 2
+    columns = None if images else Columns.of(raw)
+    numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
+    rows = merged(numbers, y, weight, seed)
+    if len(rows.y) < 2:
+        raise InputError(
+            f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more rows."
+        )
+    if columns is None:
+        return ImageEncoder.fit(rows.x, rows.weight, scaling), rows
+    return TableEncoder.fit(columns, rows.x, rows.weight, scaling), rows
 
 
 def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:

@@ -9,7 +9,13 @@ from typing import Any
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
-from pmcnet.reports import comparison, figure_sections, sections, uncertain_rows
+from pmcnet.reports import (
+    comparison,
+    figure_sections,
+    model_choice,
+    sections,
+    uncertain_rows,
+)
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
@@ -24,6 +30,7 @@ _ORDER = (
     uncertain_rows.uncertain,
     sections.confusion,
     figure_sections.history,
+    model_choice.model_choice,
     comparison.comparison,
     sections.settings,
     sections.diagnostics,

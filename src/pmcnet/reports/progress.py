@@ -106,9 +106,9 @@ class FitProgress(_Display):
         self._begin(None)
         self.say(text)
 
-    def planned(self, plan: Any, formulation: Any) -> None:
+    def planned(self, plan: Any, settled: Any) -> None:
         """The method is chosen: says why; what else was open is settled later and not shown."""
-        if formulation is None:
+        if settled is None:
             self.stage(plan.reason)
 
     def say(self, text: str) -> None:

@@ -77,9 +77,7 @@ def facts(record: Mapping[str, Any]) -> Section:
         "features": count(summary.get("n_features")),
         "method": setting(summary.get("method")),
         "network": setting(summary.get("network")),
-        "prior": f"std {setting(summary['prior_std'])}"
-        if summary.get("prior_std") is not None
-        else MISSING,
+        "model": setting(summary.get("model")),
         "time to fit": seconds(summary.get("fit_seconds")),
         "time to predict": seconds(summary.get("predict_seconds")),
     }

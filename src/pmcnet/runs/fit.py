@@ -13,7 +13,7 @@ import numpy as np
 
 from pmcnet import __version__, ais
 from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
-from pmcnet.estimators.formulation import Formulation
+from pmcnet.estimators.observer import Settled
 from pmcnet.estimators.plan import Plan, resolve_device
 from pmcnet.io.files import one_line
 from pmcnet.reports.progress import FitProgress
@@ -33,8 +33,9 @@ from pmcnet.runs.scores import Model, Record, Scores
 from pmcnet.runs.signals import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
+_REASONS = ("method_reason", "formulation_reason")
 _CHOSEN = (
-    "method_reason",
+    *_REASONS,
     "asked_method",
     "asked_prior_std",
     "asked_likelihood",
@@ -184,24 +185,24 @@ def _run(
     asked = prepared.settings
     settled = [asked]
 
-    def settle(plan: Plan, formulation: Formulation | None) -> Problem:
-        device, found = resolve_device(asked.device).type, formulation is not None
+    def settle(plan: Plan, found: Settled | None) -> Problem:
+        device = resolve_device(asked.device).type
         settled[0] = replace(
             asked, method=plan.name, method_options=dict(vars(plan.options)), device=device
         )
-        if formulation is not None:
-            settled[0] = replace(settled[0], **formulation._asdict())
+        reasons = {"method_reason": plan.reason}
+        if found is not None:
+            settled[0] = replace(settled[0], **found.formulation._asdict())
+            reasons["formulation_reason"] = found.reason
         write_text(
             folder.config,
-            config_text(settled[0], _provenance(prepared, plan.reason, asked) | begun.provenance),
+            config_text(settled[0], _provenance(prepared, asked) | reasons | begun.provenance),
         )
-        return problem(prepared, settled[0], with_formulation=found)
+        return problem(prepared, settled[0], with_formulation=found is not None)
 
     for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
         shown.stage(remark)
-    write_text(
-        folder.config, config_text(asked, _provenance(prepared, "", asked) | begun.provenance)
-    )
+    write_text(folder.config, config_text(asked, _provenance(prepared, asked) | begun.provenance))
     start = time.monotonic()
     with Stopping(lambda: shown.say(PATIENCE)) as stop:
         observer = RunObserver(folder, stop, settle, begun.lines)
@@ -216,7 +217,8 @@ def _run(
             seconds = observer.before + time.monotonic() - start
             observer.save()
             stop.check(stepping=False)
-            model.method_reason_ = begun.provenance.get("method_reason", model.method_reason_)
+            for name in _REASONS:
+                setattr(model, f"{name}_", begun.provenance.get(name, getattr(model, f"{name}_")))
             if begun.lines:
                 model.history_ = observer.lines
             return _finish(model, prepared, settled[0], folder, seconds)
@@ -269,14 +271,13 @@ def _write_predictions(predictions: Predictions, prepared: RunRows, path: Path) 
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
-def _provenance(prepared: RunRows, reason: str, asked: RunSettings) -> dict[str, Any]:
+def _provenance(prepared: RunRows, asked: RunSettings) -> dict[str, Any]:
     import sklearn  # type: ignore[import-untyped]
     import torch
 
     return {
         "data_fingerprint": prepared.fingerprint,
         "task": prepared.task,
-        "method_reason": reason,
         "asked_method": asked.method,
         "asked_prior_std": asked.prior_std,
         "asked_likelihood": asked.likelihood,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pmcnet.errors import InputError
-from pmcnet.estimators.formulation import Formulation
+from pmcnet.estimators.observer import Settled
 from pmcnet.estimators.plan import Plan
 from pmcnet.io.atomic import sync
 from pmcnet.io.plain import plain
@@ -40,7 +40,7 @@ class RunObserver:
         self,
         folder: RunFolder,
         stop: Stopping,
-        settle: Callable[[Plan, Formulation | None], Problem],
+        settle: Callable[[Plan, Settled | None], Problem],
         lines: Sequence[dict[str, Any]] = (),
     ) -> None:
         self.folder, self.stop, self.settle = folder, stop, settle
@@ -56,9 +56,9 @@ class RunObserver:
         """A new part of the work begins."""
         self.stop.check(stepping=False)
 
-    def planned(self, plan: Plan, formulation: Formulation | None) -> None:
+    def planned(self, plan: Plan, settled: Settled | None) -> None:
         """The method is known, and later likelihood, noise and prior."""
-        self._problem, self._method = self.settle(plan, formulation), plan.method
+        self._problem, self._method = self.settle(plan, settled), plan.method
 
     def __call__(self, state: Any, info: Any) -> None:
         """One step is done."""

@@ -107,7 +107,8 @@ def report_record(
             "method": model.method_,
             "method_reason": model.method_reason_,
             "network": sizes,
-            "prior_std": model.prior_std_,
+            "model": model.formulation_.described,
+            "formulation_reason": model.formulation_reason_,
             "fit_seconds": metrics["seconds"]["fit"],
             "predict_seconds": metrics["seconds"]["predict"],
             "version": __version__,
@@ -119,6 +120,7 @@ def report_record(
         ],
         "diagnostics": {key: metrics["diagnostics"][key] for key in _SHOWN},
         "history": per_step(model.history_),
+        "model_choice": plain(model.comparisons_),
         "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
         **plain(figures),
     }

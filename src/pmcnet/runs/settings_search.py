@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pmcnet import tune
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
-from pmcnet.estimators.formulation import Formulation
+from pmcnet.estimators.observer import Settled
 from pmcnet.estimators.plan import Plan
 from pmcnet.estimators.scale_search import LEAST_VALIDATED, VALIDATION_SHARE
 from pmcnet.methods.registry import METHODS
@@ -159,7 +159,7 @@ class _Bar:
     def stage(self, text: str) -> None:
         """Not shown."""
 
-    def planned(self, plan: Plan, formulation: Formulation | None) -> None:
+    def planned(self, plan: Plan, settled: Settled | None) -> None:
         """Not shown."""
 
     def __call__(self, state: Any, info: Any) -> None:

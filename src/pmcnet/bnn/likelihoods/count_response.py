@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from pmcnet.bnn.likelihoods.response import Array
 from pmcnet.errors import InputError
 
-MOST_COUNT = 1e9
-"""Single precision holds larger counts no better than their Poisson noise."""
+MOST_COUNT = 1e15
+"""Beyond about ten times that, double precision has no fractions, and whole numbers mean little."""
 MOST_EXPOSURE = 1e20
 
 

@@ -83,9 +83,8 @@ class NormalStandard:
     """The standard normal distribution."""
 
     def cdf(self, z: Tensor) -> Tensor:
-        """The normal distribution function."""
-        probability: Tensor = torch.special.ndtr(z)
-        return probability
+        """erfc(-z / sqrt(2)) / 2, which keeps the digits of small probabilities."""
+        return 0.5 * torch.erfc(-math.sqrt(0.5) * z)
 
     def pdf(self, z: Tensor) -> Tensor:
         """exp(-z^2 / 2) / sqrt(2 pi)."""

@@ -10,13 +10,14 @@ sigmoid(u) sigmoid(-l) (1 - exp(l - u)), in which nothing cancels.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import logsigmoid
+from torch.nn.functional import logsigmoid, pad
 
-from pmcnet.bnn.likelihoods.base import Gradients, Likelihood, check_scale, column
+from pmcnet.bnn.likelihoods.base import Gradients, Likelihood, column
 from pmcnet.bnn.likelihoods.categorical import Classes
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
@@ -79,7 +80,7 @@ class Ordinal(Classes):
     def extra_prior(self) -> tuple[tuple[float, float], ...]:
         """Of the first cut and of log gaps: those of equally probable classes, give or take 1."""
         cuts = [math.log(c / (self.n_classes - c)) for c in range(1, self.n_classes)]
-        gaps = (math.log(b - a) for a, b in zip(cuts, cuts[1:], strict=False))
+        gaps = (math.log(b - a) for a, b in pairwise(cuts))
         return tuple((mean, 1.0) for mean in (cuts[0], *gaps))
 
     def usable(self, extra: Tensor) -> Tensor:
@@ -88,9 +89,60 @@ class Ordinal(Classes):
 
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """log sigmoid(u) + log sigmoid(-l) + log(1 - exp(l - u))."""
-        index = y.long().expand(output.shape[:-1])  # (P, N)
-        upper, lower = self._edges(column(output, y), index, extra)
-        inner = _log_within(_gaps(extra))  # (P, K - 2)
-        within = torch.nn.functional.pad(inner, (1, 1)).gather(-1, index)
-        return self._joined(upper, lower, index) + within
-'''
+        return self._of(output, y, extra).log_prob
+
+    def gradients(self, output: Tensor, y: Tensor, extra: Tensor) -> Gradients:
+        """By u sigmoid(-u), by l -sigmoid(l), and by log(u - l) what the last term gives."""
+        code, upper, lower, log_prob = self._of(output, y, extra)
+        by_upper = torch.where(code < self.n_classes - 1, (-upper).sigmoid(), 0.0)
+        by_lower = torch.where(code > 0, -lower.sigmoid(), 0.0)
+        by_cuts = by_upper + by_lower  # if all cuts move together (P, N)
+        gap, own = _gaps(extra)[:, None], torch.arange(1, self.n_classes - 1, device=y.device)
+        code, by_upper, by_lower = (part[..., None] for part in (code, by_upper, by_lower))
+        moved = torch.where(own <= code, by_upper, 0.0) + torch.where(own < code, by_lower, 0.0)
+        by_gaps = gap * moved + torch.where(own == code, gap / gap.expm1(), 0.0)
+        log_gap = extra[:, None, 1:]
+        free = (log_gap >= _LOG_GAPS[0]) & (log_gap <= _LOG_GAPS[1])
+        by_extra = torch.cat([by_cuts[..., None], torch.where(free, by_gaps, 0.0)], -1)
+        return Gradients(log_prob, -self.scale * by_cuts[..., None], by_extra)
+
+    def mean(self, output: Tensor, extra: Tensor) -> Tensor:
+        """Probabilities of all classes (P, N, K)."""
+        edges = _cuts(extra)[:, None] - self.scale * output  # (P, N, K - 1)
+        log_upper, log_lower = pad(logsigmoid(edges), (0, 1)), pad(logsigmoid(-edges), (1, 0))
+        return (log_upper + log_lower + _log_within(extra)[:, None]).exp()
+
+    def _of(self, output: Tensor, y: Tensor, extra: Tensor) -> "_Edges":
+        """What each row's own class has."""
+        code = y.long().expand(output.shape[:-1])
+        cuts, shift = _cuts(extra), self.scale * column(output, y)
+        upper = cuts.gather(-1, code.clamp(max=self.n_classes - 2)) - shift
+        lower = cuts.gather(-1, (code - 1).clamp(min=0)) - shift
+        log_upper = torch.where(code < self.n_classes - 1, logsigmoid(upper), 0.0)
+        log_lower = torch.where(code > 0, logsigmoid(-lower), 0.0)
+        within = _log_within(extra).gather(-1, code)
+        return _Edges(code, upper, lower, log_upper + log_lower + within)
+
+
+class _Edges(NamedTuple):
+    """The class of each row, u, l (of no meaning where there is no cut) and log p: (P, N)."""
+
+    code: Tensor
+    upper: Tensor
+    lower: Tensor
+    log_prob: Tensor
+
+
+def _gaps(extra: Tensor) -> Tensor:
+    """From each cut to the next (P, K - 2)."""
+    return extra[:, 1:].clamp(*_LOG_GAPS).exp()
+
+
+def _cuts(extra: Tensor) -> Tensor:
+    """All cuts (P, K - 1)."""
+    return torch.cat([extra[:, :1], _gaps(extra)], -1).cumsum(-1)
+
+
+def _log_within(extra: Tensor) -> Tensor:
+    """log(1 - exp(-gap)) of each class; 0 of the first and the last, which are open (P, K)."""
+    return pad((-(-_gaps(extra)).expm1()).log(), (1, 1))

@@ -10,6 +10,7 @@ from pmcnet.bnn.likelihoods.counts import NegativeBinomial, Poisson
 from pmcnet.bnn.likelihoods.fractions import Beta
 from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.known_noise import KnownGaussian
+from pmcnet.bnn.likelihoods.ordinal import Ordinal
 from pmcnet.bnn.likelihoods.positive import LogNormal, RowLogNormal
 from pmcnet.bnn.likelihoods.shaped_noise import (
     LaplaceNoise,
@@ -31,6 +32,7 @@ FAMILIES: dict[str, tuple[type[Family], ...]] = {
     "censored-loglogistic": (CensoredLogLogistic,),
     "beta": (Beta,),
     "categorical": (Categorical, Bernoulli),
+    "ordinal": (Ordinal,),
 }
 """The classes of each family; the first builds the one that a response needs."""
 

@@ -18,7 +18,6 @@ from pmcnet.bnn.likelihoods.base import (
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 
-
 _COMMON = 1e-9  # sensitivity at which no row differs from another
 
 
