@@ -76,7 +76,7 @@ def test_categories_classes_and_gaps_come_back(tmp_path):
 def test_two_files_and_no_pickle(saved):
     _, path = saved
     assert sorted(file.name for file in path.iterdir()) == ["model.json", "tensors.safetensors"]
-    assert json.loads((path / "model.json").read_text())["version"] == 3
+    assert json.loads((path / "model.json").read_text())["version"] == 4
 
 
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved, tmp_path):
@@ -125,11 +125,14 @@ def test_newer_version_is_refused(copied):
 
 
 def test_file_from_before_likelihoods_had_names_is_read(saved, copied):
-    settings = json.loads((copied / "model.json").read_text())["settings"]
-    assert settings.pop("likelihood") == "gaussian"
-    rewritten(copied, settings=settings)
+    record = json.loads((copied / "model.json").read_text())
+    settings, fitted = record["settings"], record["fitted"]
+    assert (settings.pop("likelihood"), settings["noise"]) == ("auto", "auto")
+    for name in ("likelihood_", "noise_", "formulation_reason_", "comparisons_"):
+        del fitted[name]
+    rewritten(copied, settings=settings | {"noise": "learn"}, fitted=fitted, version=2)
     loaded, (x, _) = PMCNetRegressor.load(copied), numbers(9, seed=1)
-    assert loaded.likelihood == "gaussian"
+    assert (loaded.likelihood_, loaded.noise_) == ("gaussian", "learn")
     assert (loaded.predict_interval(x) == saved[0].predict_interval(x)).all()
 
 

@@ -5,7 +5,7 @@ import math
 import torch
 
 from pmcnet import ais, rng
-from pmcnet.ais.annealed.stages import stages_of
+from pmcnet.ais.annealed.staged_path import stages_of
 from pmcnet.ais.path import Path
 from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior, HierarchicalMLP, RowGaussian
 

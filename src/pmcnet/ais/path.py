@@ -108,7 +108,7 @@ class Path:
         self.target, self._exact, self._captured = target, exact, captured
         self.precision = precision
         self._graph: CudaGraph | None = None
-        self.stages: list[Path] | None = None  # see `annealed.stages`
+        self.stages: list[Path] | None = None  # see `annealed.staged_path`
 
     @classmethod
     def of(cls, target: "Tempered | Path") -> "Path":

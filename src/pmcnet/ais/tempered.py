@@ -18,7 +18,7 @@ class Tempered(Protocol):
     mixing matters, otherwise the coordinates; `predictions` (n, D) -> Predictions and
     `predicted_quantity`, what islands are compared by, otherwise the monitored; `memory` and
     `bytes_per_point` as any `Target`; `device`, where its random streams should live, otherwise the
-    host; `least_piece`, see `Path.least_piece`; and `waypoints`, see `annealed.stages`.
+    host; `least_piece`, see `Path.least_piece`; and `waypoints`, see `annealed.staged_path`.
     """
 
     @property

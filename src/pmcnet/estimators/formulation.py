@@ -37,11 +37,11 @@ class Formulation(NamedTuple):
     @property
     def described(self) -> str:
         """In words."""
-        prior = f"prior N(0, {self.prior_std:g}^2)" if isinstance(self.prior_std, float) else ""
         words = {"by-row": "noise by row", "layer": "scales by layer", "ard": "scales by input"}
         noise = words.get(self.noise, "") if isinstance(self.noise, str) else ""
-        parts = (self.likelihood, noise, prior or words[str(self.prior_std)])
-        return ", ".join(part for part in parts if part)
+        scale = self.prior_std
+        prior = words[scale] if isinstance(scale, str) else f"prior N(0, {float(scale):g}^2)"
+        return ", ".join(part for part in (self.likelihood, noise, prior) if part)
 
 
 def check_prior_std(prior_std: Any) -> None:

@@ -13,7 +13,7 @@ from pmcnet import PMCNetRegressor, ais
 from pmcnet.ais.verdict import max_chain_drift
 from pmcnet.bnn import MLP, BayesianTarget, NegativeBinomial, Poisson
 from pmcnet.bnn.likelihoods import registry
-from pmcnet.bnn.likelihoods.count_densities import CountRows, log_poisson
+from pmcnet.bnn.likelihoods.count_densities import CountRows
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.bnn.likelihoods.stirling import remainder, remainder_gradient
 from pmcnet.errors import InputError
@@ -439,9 +439,3 @@ def test_posterior_of_a_rate_and_its_overdispersion_is_that_of_quadrature():
     for coordinate, grid, other, axis in ((1, bias, log_r, 1), (2, log_r, bias, 0)):
         marginal = np.log(simpson(np.exp(log_density - top), x=other, axis=axis)) + top
         assert_right(result, coordinate, *moments(grid, marginal))
-
-
-def test_log_poisson_of_rows_has_its_constant():
-    rows = CountRows.of(torch.zeros(1, 4).double(), 0.0, torch.tensor([0.0, 1, 2, 10]).double())
-    expected = torch.as_tensor(stats.poisson.logpmf([0, 1, 2, 10], 1.0))
-    torch.testing.assert_close(log_poisson(rows)[0], expected)

@@ -93,7 +93,10 @@ def test_quantiles_invert_the_mixture():
 
 def test_quantiles_of_u_shaped_distributions_are_found_at_either_end():
     """With a = b = .01 nearly all mass lies within 1e-10 of 0 or 1."""
-    output, extra = torch.zeros(2, 3, 1).double(), torch.full((2, 1), math.log(0.02)).double()
+    output, extra = (
+        torch.zeros(2, 3, 1).double(),
+        torch.full((2, 1), math.log(0.02), dtype=torch.float64),
+    )
     levels = [0.3, 0.45, 0.5, 0.7]
     found = Beta(0.0, 1.0).quantiles(output, extra, torch.tensor([0.5, 0.5]).double(), levels)
     expected = stats.beta.ppf(levels, 0.01, 0.01)
@@ -102,7 +105,10 @@ def test_quantiles_of_u_shaped_distributions_are_found_at_either_end():
 
 def test_distribution_function_keeps_both_ends():
     likelihood, logit = Beta(0.0, 1.0), torch.tensor([-40.0, -1.0, 0.0, 2.0, 40.0]).double()
-    output, extra = torch.zeros(1, 5, 1).double(), torch.full((1, 1), math.log(0.02)).double()
+    output, extra = (
+        torch.zeros(1, 5, 1).double(),
+        torch.full((1, 1), math.log(0.02), dtype=torch.float64),
+    )
     found = likelihood.cumulative(output, logit, extra)[0]
     lower = stats.beta.cdf(np.exp(-40.0), 0.01, 0.01)
     assert float(found[0]) == pytest.approx(lower)
@@ -197,12 +203,12 @@ class Logistics:
         return self.weight @ z.sigmoid(), self.weight @ density
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 50.0])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 20.0])
 @pytest.mark.parametrize("level", [1e-9, 0.2, 0.3, 0.5, 1 - 1e-9])
 def test_inversion_finds_the_level_from_any_start(scale, level):
     """With components far apart, between which the distribution function is flat."""
-    location = torch.tensor([[-90.0, 0.0, 5.0, 5.0], [90.0, 0.1, 5.0, 6.0]]).double()
-    mixture = Logistics(location, torch.tensor([0.3, 0.7]).double(), scale)
+    location = torch.tensor([[-90.0, 0.0, 5.0, 5.0], [90.0, 0.1, 5.0, 6.0]], dtype=torch.float64)
+    mixture = Logistics(location, torch.tensor([0.3, 0.7], dtype=torch.float64), scale)
     for start in (-1e9, -3.0, 0.0, 200.0):
         t = inverted(mixture, level, torch.full((4,), start).double())
         found, _ = mixture.cumulative_and_density(t, torch.arange(4))

@@ -161,5 +161,7 @@ def test_family_builds_what_the_response_needs():
     for n_classes, expected in ((2, Bernoulli()), (3, Categorical(3))):
         response = Response(y, weight, n_classes=n_classes)
         assert categorical.for_response(response, categorical.units(response)) == expected
-    with pytest.raises(InputError, match="likelihood must be one of categorical; got 'gaussian'"):
+    with pytest.raises(
+        InputError, match="likelihood must be one of categorical, ordinal; got 'gaussian'"
+    ):
         registry.family("gaussian", classes)

@@ -25,7 +25,7 @@ from pmcnet.ais.annealed.rejuvenation import TARGET_ACCEPTANCE, Moves, Rejuvenat
 from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.annealed.reweighting import Reweighted, reweighted
 from pmcnet.ais.annealed.selection import Selection, Systematic
-from pmcnet.ais.annealed.stages import onward, stages_of
+from pmcnet.ais.annealed.staged_path import onward, stages_of
 from pmcnet.ais.annealed.state import AnnealedInfo, AnnealedState
 from pmcnet.ais.annealed.tempering import AdaptiveTempering, Tempering
 from pmcnet.ais.comm import SERIAL, Communicator

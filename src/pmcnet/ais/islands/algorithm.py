@@ -23,7 +23,7 @@ import torch
 
 from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
-from pmcnet.ais.annealed.stages import stages_of
+from pmcnet.ais.annealed.staged_path import stages_of
 from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.ais.islands.draws import agreement, draws_of
 from pmcnet.ais.islands.polishing import polished

@@ -13,7 +13,7 @@ from torch.nn.functional import logsigmoid
 from pmcnet.bnn.likelihoods.stirling import log_factorial_remainder, remainder, remainder_gradient
 from pmcnet.errors import InputError
 
-_FARTHEST = 45.0  # from log a to a row's log mu under an output of 0: squares stay finite
+_FARTHEST = 45.0  # of log a from log mu under an output of 0: e^d stays in single precision
 
 
 class CountRows(NamedTuple):

@@ -24,6 +24,7 @@ from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number, whole
 
 MOST_ORDERED = 1000
+_CUT_STD, _GAP_STD = 1.0, 0.7  # of the prior, the latter of log gaps
 _LOG_GAPS = (-80.0, 40.0)  # what is taken of a log gap: its exponential stays in single precision
 _SCALES = (1e-6, 1e6)
 
@@ -32,9 +33,9 @@ _SCALES = (1e-6, 1e6)
 class Ordinal(Classes):
     """One of K classes in the order of their codes, from one output.
 
-    Under the prior the cuts have medians that make all classes equally probable for an output of 0;
-    the first cut is normal and the gaps are log-normal, both with standard deviation 1. That
-    spreads the probabilities about as much as a uniform distribution on the simplex does.
+    Under the prior the medians of first cut and gaps make all classes equally probable for an
+    output of 0. The first cut has standard deviation 1, log gaps have .7: for ten classes and fewer
+    the probabilities spread about as much as those of a uniform distribution on the simplex.
 
     Args:
         n_classes: K.
@@ -78,10 +79,10 @@ class Ordinal(Classes):
 
     @property
     def extra_prior(self) -> tuple[tuple[float, float], ...]:
-        """Of the first cut and of log gaps: those of equally probable classes, give or take 1."""
+        """Around the first cut and the log gaps of equally probable classes."""
         cuts = [math.log(c / (self.n_classes - c)) for c in range(1, self.n_classes)]
         gaps = (math.log(b - a) for a, b in pairwise(cuts))
-        return tuple((mean, 1.0) for mean in (cuts[0], *gaps))
+        return ((cuts[0], _CUT_STD), *((gap, _GAP_STD) for gap in gaps))
 
     def usable(self, extra: Tensor) -> Tensor:
         """Whether all cuts are finite."""

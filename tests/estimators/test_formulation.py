@@ -1,0 +1,116 @@
+"""Which likelihood, noise and prior a fit takes."""
+
+import numpy as np
+import pytest
+
+from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.errors import InputError
+from pmcnet.estimators.formulation import candidates
+from pmcnet.tune import Comparison, simplest
+
+SMALL = {"method_options": {"n_islands": 4, "n_particles": 16}, "random_state": 0, "device": "cpu"}
+
+
+def rows(n, doubling, seed=0):
+    """A response whose noise is constant, or doubles from one end of the feature to the other."""
+    source = np.random.default_rng(seed)
+    x = source.uniform(-1, 1, (n, 1))
+    sigma = 0.2 * (2.0 ** (x[:, 0] / 2) if doubling else 1.0)
+    return x, np.sin(2 * x[:, 0]) + sigma * source.standard_normal(n)
+
+
+def chosen(doubling, seed):
+    x, y = rows(500, doubling, seed)
+    model = PMCNetRegressor((4,), prior_std="layer", **SMALL | {"random_state": seed}).fit(x, y)
+    assert {each["name"] for each in model.comparisons_} >= {
+        "gaussian, scales by layer",
+        "gaussian, noise by row, scales by layer",
+    }
+    return model.noise_
+
+
+@pytest.mark.parametrize(("doubling", "noise"), [(False, "learn"), (True, "by-row")])
+def test_noise_is_chosen_by_the_evidence(doubling, noise):
+    assert chosen(doubling, 0) == noise
+
+
+@pytest.mark.slow
+def test_constant_noise_gets_one_noise_level():
+    assert sum(chosen(False, seed) == "learn" for seed in range(10)) >= 9
+
+
+@pytest.mark.slow
+def test_noise_that_doubles_along_a_feature_gets_noise_by_row():
+    assert all(chosen(True, seed) == "by-row" for seed in range(10))
+
+
+def test_simplest_wins_within_the_error_of_the_best():
+    a, b, c = (
+        Comparison("abc"[i], z, e, 0.0) for i, (z, e) in enumerate([(-10, 1), (-8, 1), (-20, 1)])
+    )
+    assert simplest([a, b, c]) == 0
+    assert simplest([b, a, c]) == 0
+    assert simplest([c, b, a]) == 1
+    assert simplest([a, b._replace(log_evidence=-6.0)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("y", "names"),
+    [
+        (np.array([0.0, 1, 2, 0, 4]), ["poisson", "negative-binomial"]),
+        (np.array([0.0, 10, 2, 0, 40]), ["poisson", "negative-binomial", "gaussian", "gaussian"]),
+        (np.array([1.0, 1.1, 1.2, 1.0, 9.0]), ["gaussian", "gaussian", "lognormal"]),
+        (np.array([-1.0, 1.1, 1.2, 1.0, 9.0]), ["gaussian", "gaussian"]),
+    ],
+)
+def test_candidates_follow_from_the_kind_of_number(y, names):
+    assert [name for name, _ in candidates("auto", "auto", "regression", y)] == names
+
+
+def test_what_is_given_is_not_compared():
+    x, y = rows(60, False)
+    settings = {"noise": "by-row", "prior_std": 1.0}
+    model = PMCNetRegressor((3,), likelihood="student-t", **settings, **SMALL).fit(x, y)
+    assert (model.likelihood_, model.noise_, model.prior_std_) == ("student-t", "by-row", 1.0)
+    assert model.comparisons_ == []
+    assert model.formulation_reason_ == ""
+    with pytest.raises(InputError, match="no scale for each input"):
+        _ = model.feature_relevance_
+
+
+def test_relevance_finds_the_columns_that_matter(tmp_path):
+    source = np.random.default_rng(0)
+    x = source.standard_normal((150, 4))
+    y = 2 * np.tanh(x[:, 2]) + 0.1 * source.standard_normal(150)
+    model = PMCNetRegressor((4,), noise="learn", prior_std="ard", **SMALL).fit(x, y)
+    found = model.feature_relevance_
+    assert list(found.columns) == ["feature", "relevance", "low", "high"]
+    assert found["feature"][0] == model.encoder_.columns.names[2]
+    assert found["low"][0] > found["relevance"][1]
+    assert ((found["low"] <= found["relevance"]) & (found["relevance"] <= found["high"])).all()
+    loaded = PMCNetRegressor.load(model.save(tmp_path / "m"))
+    assert loaded.feature_relevance_.equals(found)
+    assert (loaded.predict(x) == model.predict(x)).all()
+
+
+def test_prior_of_classes_is_compared_too():
+    x, y = rows(80, False)
+    model = PMCNetClassifier((3,), **SMALL).fit(x, y > 0)
+    names = [each["name"] for each in model.comparisons_]
+    assert names == ["categorical, prior N(0, 1^2)", "categorical, scales by layer"]
+    assert model.prior_std_ in (1.0, "layer")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"method": "pmcnet-light", "prior_std": "ard"}, "got method pmcnet-light"),
+        ({"prior": "laplace", "prior_std": "hierarchical"}, "the prior gaussian or layer"),
+        ({"noise": "loud"}, "noise must be one of auto, learn, by-row"),
+        ({"prior_std": "wide"}, "prior_std must be auto, hierarchical"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(settings, says):
+    x, y = rows(30, False)
+    with pytest.raises(InputError, match=says):
+        PMCNetRegressor((2,), device="cpu", **settings).fit(x, y)
