@@ -37,7 +37,7 @@ def test_small_problem_gets_the_largest_islands_and_all_of_the_budget():
 
 
 def test_larger_problem_gets_fewer_and_then_another_method():
-    some = plan(target(30_000), "auto", {}, budget="3min", searching=True)
+    some = plan(target(120_000), "auto", {}, budget="3min", searching=True)
     assert some.name == "annealed"
     assert some.options.batch * some.options.n_particles < 8 * 64
     large = plan(target(600_000), "auto", {}, budget="3min", searching=True)

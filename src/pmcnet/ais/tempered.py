@@ -18,7 +18,8 @@ class Tempered(Protocol):
     mixing matters, otherwise the coordinates; `predictions` (n, D) -> Predictions and
     `predicted_quantity`, what islands are compared by, otherwise the monitored; `memory` and
     `bytes_per_point` as any `Target`; `device`, where its random streams should live, otherwise the
-    host; `least_piece`, see `Path.least_piece`; and `waypoints`, see `annealed.staged_path`.
+    host; `least_piece`, see `Path.least_piece`; `waypoints`, see `annealed.staged_path`; and
+    `n_terms`, such as rows, by which costs of a target and of its waypoints compare.
     """
 
     @property

@@ -33,6 +33,11 @@ class Batch(NamedTuple):
         return self.counted(log_prob).sum(-1, dtype=torch.float64)
 
 
+def spread_over(x: Tensor, n: int) -> Tensor:
+    """Positions of `n` rows of x, or of all where there are fewer, spread over all."""
+    return torch.linspace(0, len(x) - 1, min(len(x), n), device=x.device).long()
+
+
 def check_rows(x: Tensor, y: Tensor, weight: Tensor | None) -> None:
     """Refuse rows that do not belong together, or that hold no finite numbers."""
     if len(x) != len(y) or len(x) == 0:

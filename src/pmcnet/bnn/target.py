@@ -11,7 +11,7 @@ from pmcnet.ais.agreement import Predictions, Quantity
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, ValueAndScore
 from pmcnet.ais.tiling import even_size
 from pmcnet.bnn.augmentation import Augmentation
-from pmcnet.bnn.batch import Batch, check_rows
+from pmcnet.bnn.batch import Batch, check_rows, spread_over
 from pmcnet.bnn.compiled_rows import CompiledRows
 from pmcnet.bnn.island_predictions import predicted
 from pmcnet.bnn.kernels import fused_mlp
@@ -48,8 +48,7 @@ class BayesianTarget:
             memory, pinned or mapped from a file, go to the device a chunk at a time.
         augmentation: of inputs, for methods that train on mini-batches; the density has none.
         share: power of the prior: 1, and 1 / B in a factor, so that factors sum to log pi.
-        weight: how often each row counts (N,): w_n = 2 is the row twice. Absent, every row counts
-            once.
+        weight: how often each row counts (N,): w_n = 2 is the row twice; absent, each counts once.
     """
 
     network: Network
@@ -177,12 +176,14 @@ class BayesianTarget:
         """Predictions of a few training rows (n, S), whose mixing samplers watch."""
         weights, extra = self.parts(theta)
         with torch.no_grad():
-            output = self.network(weights, self.x[self._spread(_N_MONITORED)].to(self.device))
+            output = self.network(
+                weights, self.x[spread_over(self.x, _N_MONITORED)].to(self.device)
+            )
             return self.likelihood.mean(output, extra).flatten(1)
 
     def predictions(self, theta: Tensor) -> Predictions:
         """What networks predict for training rows, with the noise: islands are compared by it."""
-        x = self.x[self._spread(_N_PREDICTED)].to(self.device)
+        x = self.x[spread_over(self.x, _N_PREDICTED)].to(self.device)
         return predicted(self.network, self.likelihood, theta, x)
 
     @property
@@ -191,18 +192,18 @@ class BayesianTarget:
         return "probabilities" if self.likelihood.n_classes else "values"
 
     @property
+    def n_terms(self) -> int:
+        """Rows."""
+        return len(self.x)
+
+    @property
     def waypoints(self) -> list["BayesianTarget"]:
-        """Targets that annealing reaches first; see `bnn.waypoints`."""
+        """Targets that annealing reaches first."""
         return waypoints_of(self)
 
     def monitored(self) -> "BayesianTarget":
         """The same target with the few rows that `monitor` predicts."""
-        return self.at(self._spread(_N_MONITORED))
-
-    def _spread(self, n: int) -> Tensor:
-        """Positions of `n` rows, or of all where there are fewer, spread over all."""
-        n_rows = len(self.x)
-        return torch.linspace(0, n_rows - 1, min(n_rows, n), device=self.x.device).long()
+        return self.at(spread_over(self.x, _N_MONITORED))
 
     @property
     def device(self) -> torch.device:

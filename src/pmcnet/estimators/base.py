@@ -144,6 +144,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             self.method_options or {},
             budget=self.budget,
             searching=self.prior_std in SEARCHES,
+            compared=rows.can_sample_scales() and self.prior_std in ("auto", "hierarchical"),
         )
         with coarse(target.least_piece is not None):
             settings = {"seed": seed, "state": state, "observers": observers, "comm": comm}
@@ -167,10 +168,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     @property
     def feature_relevance_(self) -> Any:
-        """A table of columns by relevance, with credible intervals; for scales by input ("ard").
+        """Columns by the scale of their weights, with credible intervals; of scales by input.
 
-        Relevance is the scale of a column's weights, 1 for a column as relevant as the prior has
-        it in the median.
+        The prior's median is 1.
         """
         check_is_fitted(self)
         return relevance_of(self.posterior_, self.encoder_)

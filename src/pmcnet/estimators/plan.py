@@ -66,6 +66,7 @@ def plan(
     *,
     budget: float | str,
     searching: bool,
+    compared: bool = False,
 ) -> Plan:
     """Choose.
 
@@ -77,8 +78,10 @@ def plan(
         budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of
             annealed, hmc, sghmc and pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
+        compared: whether methods that can compare priors by small islands do so instead.
     """
-    limit, cost = seconds_of(budget), Cost.of(target, searching=searching)
+    limit = seconds_of(budget)
+    cost = Cost.of(target, searching=searching, compared=compared)
     if method != "auto":
         chosen = _within(method, given, cost, limit)
         return Plan(
@@ -101,7 +104,7 @@ def plan(
         return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
     few: dict[str, Value] = {"n_chains": N_CHAINS}
     chains = replace(HMCOptions(), n_chains=N_CHAINS).trajectory_seconds(cost)
-    if limit / cost.times / chains >= LEAST_TRAJECTORIES:
+    if limit / cost.by_comparison.times / chains >= LEAST_TRAJECTORIES:
         hmc = _within("hmc", few, cost, limit)
         why = f"{N_CHAINS} chains, since {run} would {spent}{_excess(hmc, cost, limit)}"
         return Plan("hmc", hmc, f"Method: hmc; {why}; raise the budget for annealed.", limit)

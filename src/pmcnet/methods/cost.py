@@ -49,6 +49,7 @@ class Cost(NamedTuple):
         per_network: seconds of a leapfrog step of one network beside its gradient.
         per_product: seconds of one network's vector times a dense matrix.
         searching: whether the prior's scale is searched as well.
+        compared: whether priors are compared by small islands where the method allows it.
     """
 
     n_rows: int
@@ -57,9 +58,10 @@ class Cost(NamedTuple):
     per_network: float = 0.0
     per_product: float = 0.0
     searching: bool = False
+    compared: bool = False
 
     @classmethod
-    def of(cls, target: BayesianTarget, *, searching: bool = False) -> Self:
+    def of(cls, target: BayesianTarget, *, searching: bool = False, compared: bool = False) -> Self:
         """That of fits to a target."""
         network, speed = target.network, _SPEEDS.get(target.device.type, _OTHER)
         if target.least_piece is not None:
@@ -69,7 +71,13 @@ class Cost(NamedTuple):
         )
         per_row = n_units * speed.per_unit + target.dim * 6 / speed.rate
         per_network, per_product = target.dim * speed.per_parameter, 2 * target.dim**2 / speed.rate
-        return cls(len(target.x), per_row, speed.per_step, per_network, per_product, searching)
+        speeds = (per_row, speed.per_step, per_network, per_product)
+        return cls(len(target.x), *speeds, searching, compared)
+
+    @property
+    def by_comparison(self) -> Self:
+        """The cost of a method whose prior comparisons by small islands settle."""
+        return self._replace(searching=self.searching and not self.compared)
 
     @property
     def times(self) -> float:

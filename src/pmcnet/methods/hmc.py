@@ -242,6 +242,7 @@ class HMCOptions(Settings):
 
     def within(self, cost: Cost, seconds: float) -> dict[str, int]:
         """As many trajectories as fit, half of them for the warm-up."""
+        cost = cost.by_comparison
         left = max(0.0, seconds - self._start_seconds(cost))
         n = int(left / (cost.times * self.trajectory_seconds(cost)) / (1 + self.thin))
         n = min(max(n, LEAST_TRAJECTORIES // 2), MOST_TRAJECTORIES // 2)
@@ -249,6 +250,7 @@ class HMCOptions(Settings):
 
     def seconds(self, cost: Cost) -> float:
         """Of the start, the burn-in and all trajectories."""
+        cost = cost.by_comparison
         n_trajectories = self.n_warmup + self.thin * self.n_draws
         trajectories = cost.times * self.trajectory_seconds(cost) * n_trajectories
         return self._start_seconds(cost) + trajectories

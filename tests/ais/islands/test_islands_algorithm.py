@@ -144,8 +144,8 @@ def test_trajectories_shorten_where_time_is_short(run):
     _, states = run
     state = next(state for state, _ in states if not state.annealed and state.rise)
     state = state._replace(seconds=10.0, batch_seconds=10.0, n_gradients=5000)
-    assert capped(BATCH, state, math.inf, 1).max_leapfrog == BATCH.max_leapfrog
-    lengths = [capped(BATCH, state, limit, 1).max_leapfrog for limit in (20.0, 300.0, 1e6)]
+    assert capped(BATCH, state, math.inf).max_leapfrog == BATCH.max_leapfrog
+    lengths = [capped(BATCH, state, limit).max_leapfrog for limit in (20.0, 300.0, 1e6)]
     assert lengths[0] == LEAST_LENGTH < lengths[1] <= lengths[2] == BATCH.max_leapfrog
     assert capped(BATCH, state, 300.0, 2).max_leapfrog <= lengths[1]
     assert steps_left(state) >= 1

@@ -12,6 +12,7 @@ from pmcnet.ais.annealed.state import AnnealedState
 from pmcnet.ais.comm import Communicator
 from pmcnet.ais.hmc.shared_kernel import shared_start
 from pmcnet.ais.path import Path
+from pmcnet.ais.tempered import Tempered
 
 
 def stages_of(path: Path) -> list[Path]:
@@ -25,6 +26,17 @@ def stages_of(path: Path) -> list[Path]:
         between = [Path(Between(*pair)) for pair in pairwise(ends)]
         path.stages = [Path(waypoints[0]), *between]
     return path.stages
+
+
+def gradient_cost(path: Path, stage: int) -> float:
+    """What a gradient of a stage costs, in those of the target."""
+    target = stages_of(path)[stage].target
+    ends = (target.start, target.goal) if isinstance(target, Between) else (target,)
+    return sum(_n_terms(end) for end in ends) / _n_terms(path.target)
+
+
+def _n_terms(target: Tempered) -> float:
+    return float(getattr(target, "n_terms", 1))
 
 
 def onward(state: AnnealedState, path: Path, comm: Communicator) -> AnnealedState:

@@ -23,7 +23,7 @@ import torch
 
 from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
-from pmcnet.ais.annealed.staged_path import stages_of
+from pmcnet.ais.annealed.staged_path import gradient_cost, stages_of
 from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.ais.islands.draws import agreement, draws_of
 from pmcnet.ais.islands.polishing import polished
@@ -194,13 +194,13 @@ class Islands:
     def _annealed(
         self, state: IslandsState, path: Path, comm: Communicator
     ) -> tuple[IslandsState, IslandsInfo]:
-        before, n_stages = state.batch, len(stages_of(path))
-        annealing = capped(self.annealing, state, self._limit, n_stages)
+        before, cost = state.batch, gradient_cost(path, state.batch.stage)
+        annealing = capped(self.annealing, state, self._limit, len(stages_of(path)), cost)
         batch, found = annealing.step(before, path, comm)
         state = state._replace(
             batch=batch,
             rise=batch.beta - before.beta if batch.stage == before.stage else 0.0,
-            n_gradients=state.n_gradients + found.n_gradients,
+            n_gradients=state.n_gradients + math.ceil(cost * found.n_gradients),
         )
         return state, IslandsInfo.of_annealing(found, state.n_finished)
 

@@ -15,7 +15,13 @@ _PILOT = 1.5  # gradients of a pilot, in trajectories
 _POWER = 0.25  # tempering steps grow like beta^(1 - power); see `steps_left`
 
 
-def capped(annealing: AnnealedPMC, state: IslandsState, limit: float, n_stages: int) -> AnnealedPMC:
+def capped(
+    annealing: AnnealedPMC,
+    state: IslandsState,
+    limit: float,
+    n_stages: int = 1,
+    cost: float = 1.0,
+) -> AnnealedPMC:
     """The annealing with trajectories no longer than the time allows.
 
     Args:
@@ -23,6 +29,7 @@ def capped(annealing: AnnealedPMC, state: IslandsState, limit: float, n_stages: 
         state: from which it goes on.
         limit: seconds of the run.
         n_stages: of annealing, each of which may take an equal part.
+        cost: of a gradient of this stage, in those of the target.
     """
     if math.isinf(limit) or not state.rise or not state.n_gradients:
         return annealing
@@ -31,7 +38,7 @@ def capped(annealing: AnnealedPMC, state: IslandsState, limit: float, n_stages: 
     allowed = share * (limit - before) - state.batch_seconds
     per_step = allowed / steps_left(state) * state.n_gradients / state.batch_seconds
     n_moves = annealing.max_moves if annealing.n_moves is None else annealing.n_moves
-    longest = int(per_step / (_PILOT + n_moves))
+    longest = int(per_step / (_PILOT + n_moves) / cost)
     return replace(annealing, max_leapfrog=min(annealing.max_leapfrog, max(LEAST_LENGTH, longest)))
 
 

@@ -66,7 +66,8 @@ class IslandsState(NamedTuple):
     `batch` are the islands at work, and `polish` their trajectories at the posterior. `finished`
     (F, k, D) are draws of the islands before, `finished_log_evidence` (F,) is log Z by each,
     `finished_acceptance` and `finished_correlation` are the worst of those batches. `rise` is how
-    far the last tempering step of the batch went, `n_gradients` what its annealing took so far,
+    far the last tempering step of the batch went, `n_gradients` what its annealing took so far in
+    gradients of the target,
     `seconds` the computing time of the run, `batch_seconds` that of the batch. `agreement` is that
     of all islands whose draws count, when it was last known.
     """
