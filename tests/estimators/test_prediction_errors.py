@@ -32,7 +32,7 @@ def by_island(model, predicted):
     """Predictions of each island alone (8, N, ...)."""
     posterior, units = model.posterior_, model._units()
     n = posterior.network.layout.dim
-    x = model._inputs(X)
+    x = model.encoded(X).inputs
     means = []
     for theta in posterior.chains(10_000):
         output = posterior.network(theta[:, :n], x)

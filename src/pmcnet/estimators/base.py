@@ -26,14 +26,9 @@ from pmcnet.errors import InputError
 from pmcnet.estimators import model_file
 from pmcnet.estimators.cached_network import CachedNetwork
 from pmcnet.estimators.encoding import Encoder, Scaling
+from pmcnet.estimators.exposure import predicting
 from pmcnet.estimators.fit import fit_posterior
-from pmcnet.estimators.formulation import (
-    SEARCHES,
-    AskedNoise,
-    Formulation,
-    FoundPrior,
-    PriorStd,
-)
+from pmcnet.estimators.formulation import SEARCHES, Formulation, FoundPrior, PriorStd
 from pmcnet.estimators.formulation_search import Asked, first
 from pmcnet.estimators.input_rows import checked_rows
 from pmcnet.estimators.model_rows import ModelRows
@@ -136,7 +131,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         device = resolve_device(self.device)
         rows = self._rows(X, response, weight, seed, device)
-        asked = Asked(self.likelihood, self._asked_noise(), self.prior_std)
+        asked = self._asked(y)
         target = rows.target(first(asked, rows))
         chosen = plan(
             target,
@@ -177,7 +172,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def predictive(self, X: Any) -> AveragedPrediction:
         """The averaged prediction with its uncertainty, from one pass over the posterior."""
-        return AveragedPrediction.of(self._posterior().predict(self._inputs(X)), self._units())
+        posterior, x = self._question(X)
+        return AveragedPrediction.of(posterior.predict(x), self._units())
 
     def _with_errors(self, X: Any) -> AveragedPrediction:
         """`predictive`, refused where nothing tells the Monte Carlo error."""
@@ -202,7 +198,11 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def encoded(self, X: Any) -> EncodedRows:
         """Rows that every method takes for X without encoding them again."""
-        return EncodedRows(self._inputs(X))
+        check_is_fitted(self)
+        if isinstance(X, EncodedRows):
+            return X
+        encoded = self.encoder_.encode(self.encoder_.rows(checked_rows(self, X, reset=False)))
+        return EncodedRows(torch.as_tensor(encoded).to(self.posterior_.samples.theta))
 
     def cached(self) -> Self:
         """The same model; questions about the same encoded rows share one pass of the networks."""
@@ -250,9 +250,9 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
         """Checked y as numbers (N,), and how often each row counts (N,)."""
         raise NotImplementedError
 
-    def _asked_noise(self) -> AskedNoise:
-        """What is said of the noise."""
-        return "learn"
+    def _asked(self, y: Any) -> Asked:
+        """What is said of likelihood, noise and prior for y as it was given."""
+        return Asked(self.likelihood, "learn", self.prior_std)
 
     def _rows(self, X: Any, y: Array, weight: Array, seed: int, device: torch.device) -> ModelRows:
         """Checked, merged and encoded rows."""
@@ -279,20 +279,13 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
             n_outputs,
         )
 
-    def _inputs(self, X: Any) -> Tensor:
-        """Rows as the network's inputs."""
-        check_is_fitted(self)
-        if isinstance(X, EncodedRows):
-            return X.inputs
-        encoded = self.encoder_.encode(self.encoder_.rows(checked_rows(self, X, reset=False)))
-        return torch.as_tensor(encoded).to(self.posterior_.samples.theta)
-
-    def _posterior(self) -> ParticlePosterior:
-        check_is_fitted(self)
-        return self.posterior_
+    def _question(self, X: Any) -> tuple[ParticlePosterior, Tensor]:
+        """What predicts these rows, and the network's inputs."""
+        return predicting(self.posterior_, self.encoded(X))
 
     def _draws(self, X: Any, n_passes: int, seed: int) -> Array:
-        draws = self._posterior().draws(self._inputs(X), n_passes=n_passes, seed=seed)
+        posterior, x = self._question(X)
+        draws = posterior.draws(x, n_passes=n_passes, seed=seed)
         return np.asarray(draws.double().cpu().numpy())
 
     def check_settings(self) -> None:

@@ -94,7 +94,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of `predict_proba` (N, C), finite where a probability underflows."""
-        posterior, x = self._posterior(), self._inputs(X)
+        posterior, x = self._question(X)
         each = [
             posterior.log_predictive(x, x.new_full((len(x),), code))
             for code in range(len(self.classes_))

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Array, Noise
 from pmcnet.errors import InputError
@@ -19,6 +20,8 @@ PriorSearch = Literal["auto", "hierarchical", "evidence", "validation"]
 PriorStd = FoundPrior | PriorSearch
 AskedNoise = Noise | Literal["auto"]
 
+COUNTS = "counts"
+"""In the place of a likelihood: the families of counts, of which the evidence takes one."""
 NOISES = ("auto", "learn", "by-row")
 SEARCHES: tuple[str, ...] = get_args(PriorSearch)
 SCALES: tuple[str, ...] = get_args(Scales)
@@ -62,13 +65,15 @@ def candidates(likelihood: str, noise: AskedNoise, task: Task, y: Array) -> list
     """Likelihoods and noises to choose from, the simplest first, by what kind of number y is.
 
     Args:
-        likelihood: a name, or "auto".
+        likelihood: a name, "auto" or `COUNTS`.
         noise: as asked for.
         task: what is predicted.
         y: the response (N,), or (N, 2) where more is known of each row.
     """
     if task == "classification":
         return [("categorical" if likelihood == "auto" else likelihood, "learn")]
+    if likelihood == COUNTS:
+        return [(each, "learn" if noise == "auto" else noise) for each in COUNT_FAMILIES]
     name = "gaussian" if likelihood == "auto" else likelihood
     by_row: tuple[Noise, ...] = ("by-row",) if family(name, task).by_row and y.ndim == 1 else ()
     noises: tuple[Noise, ...] = ("learn", *by_row) if noise == "auto" else (noise,)
@@ -76,7 +81,7 @@ def candidates(likelihood: str, noise: AskedNoise, task: Task, y: Array) -> list
         return [(name, each) for each in noises]
     found: list[tuple[str, Noise]] = []
     if noise == "auto" and _are_counts(y):
-        found += [("poisson", "learn"), ("negative-binomial", "learn")]
+        found += [(each, "learn") for each in COUNT_FAMILIES]
         if y.std() < _WIDE:
             return found
     found += [("gaussian", each) for each in noises]

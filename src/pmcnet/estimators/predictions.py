@@ -62,6 +62,10 @@ class AveragedPrediction(NamedTuple):
 
 
 class EncodedRows(NamedTuple):
-    """Rows as the network's inputs (N, ...): the model that made them takes them for X."""
+    """Rows as the network's inputs (N, ...): the model that made them takes them for X.
+
+    `log_exposure` (N,), float64, is that of counts; without it the exposure is 1.
+    """
 
     inputs: Tensor
+    log_exposure: Tensor | None = None

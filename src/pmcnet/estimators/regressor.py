@@ -2,36 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[import-untyped]
 
-from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
-from pmcnet.estimators.base import PMCNetEstimator
 from pmcnet.estimators.columns import are_dates
 from pmcnet.estimators.encoding import Scaling
-from pmcnet.estimators.formulation import NOISES, AskedNoise, PriorStd
+from pmcnet.estimators.exposure import Counted, checked_exposure, likelihood_of_counts
+from pmcnet.estimators.formulation import COUNTS, NOISES, AskedNoise, PriorStd
+from pmcnet.estimators.formulation_search import Asked
 from pmcnet.estimators.networks import ModuleSource
-from pmcnet.estimators.predictions import Array, AveragedPrediction
+from pmcnet.estimators.number_estimator import NumberEstimator
+from pmcnet.estimators.observer import FitObserver
+from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.training_rows import checked_weight
-from pmcnet.estimators.two_columns import (
-    TIMES,
-    as_numbers,
-    is_by_row,
-    times_and_events,
-    with_noise,
-)
+from pmcnet.estimators.two_columns import TIMES, is_by_row, times_and_events, with_noise
 from pmcnet.methods.settings import Value
 
 
-class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
+class PMCNetRegressor(NumberEstimator):
     """A Bayesian neural network that predicts a number with an interval, and says when to trust it.
 
     X and y are scaled inside, so raw values of any size work.
@@ -66,11 +62,6 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
     """
-
-    y_mean_: float
-    y_std_: float
-
-    _task: Task = "regression"
 
     def __init__(
         self,
@@ -107,9 +98,49 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         )
         self.noise = noise
 
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Sample the posterior of the network's weights.
+
+        Args:
+            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
+                (N, C, H, W).
+            y: one number per row (N,); for times until an event (N, 2), the time and whether the
+                event was observed then (1) or the row is censored (0), or a structured array.
+            sample_weight: how often each row counts (N,).
+            exposure: of counts, the time, area or number at risk of each row (N,), positive; the
+                mean count is proportional to it. Likelihood "auto" then compares the families of
+                counts.
+        """
+        return super().fit(X, _with_exposure(y, exposure), sample_weight)
+
+    def fit_with(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        state: Any = None,
+        observers: Sequence[FitObserver] = (),
+        comm: Communicator = SERIAL,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Fit as `fit` does: watched, from a state, or shared between processes."""
+        y = _with_exposure(y, exposure)
+        return super().fit_with(X, y, sample_weight, state=state, observers=observers, comm=comm)
+
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
         """The numbers (N,) or (N, 2), and weights."""
-        noise = self._asked_noise()
+        asked, exposure = self._asked(y), None
+        if isinstance(y, Counted):
+            y, exposure = y
+        noise = asked.noise
         word = isinstance(noise, str) and noise in NOISES
         if not word and not (isinstance(noise, Real) and 0 < noise < np.inf):
             raise InputError(
@@ -118,91 +149,26 @@ class PMCNetRegressor(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             )
         response = _response(y, two_columns=self.likelihood.startswith(TIMES))
         if noise is not self.noise:
-            response = with_noise(response, self.noise, self.likelihood)
-        if self.likelihood != "auto":  # refuses rows by their numbers, which merging changes
-            family(self.likelihood, self._task).targets(response, Units())
+            response = with_noise(response, self.noise, asked.likelihood)
+        if exposure is not None:
+            response = np.column_stack([response, checked_exposure(exposure, len(response))])
+        name = COUNT_FAMILIES[0] if asked.likelihood == COUNTS else asked.likelihood
+        if name != "auto":  # refuses rows by their numbers, which merging changes
+            family(name, self._task).targets(response, Units())
         return response, checked_weight(sample_weight, response)
-
-    def predict(self, X: Any, return_std: bool = False, *, return_error: bool = False) -> Any:
-        """The mean of y (N,).
-
-        Args:
-            X: rows.
-            return_std: whether the standard deviation of y, with noise, follows (N,).
-            return_error: whether the Monte Carlo standard error of the mean follows (N,): how far
-                it may be from that of the exact posterior, from the disagreement of islands.
-        """
-        found = self._with_errors(X) if return_error else self.predictive(X)
-        parts = [found.mean[:, 0]]
-        parts += [np.sqrt(found.total)] if return_std else []
-        parts += [found.error[:, 0]] if return_error else []
-        return tuple(parts) if len(parts) > 1 else parts[0]
-
-    def predict_interval(self, X: Any, coverage: float = 0.95) -> Array:
-        """The central interval (N, 2) that holds y with probability `coverage`, noise included.
-
-        Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its
-        moments.
-
-        Args:
-            X: rows.
-            coverage: between 0 and 1.
-        """
-        return self.predict_quantiles(X, _ends(coverage))
-
-    def predictive_interval(
-        self, X: Any, coverage: float = 0.95
-    ) -> tuple[AveragedPrediction, Array]:
-        """`predictive` and `predict_interval` from one pass over the posterior."""
-        found, quantiles = self._posterior().predict_with_quantiles(
-            self._inputs(X), _ends(coverage)
-        )
-        interval = self._units().values(quantiles.mT.double().cpu().numpy())
-        return AveragedPrediction.of(found, self._units()), interval
-
-    def predict_quantiles(self, X: Any, alpha: Sequence[float] = (0.05, 0.5, 0.95)) -> Array:
-        """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""
-        levels = [float(level) for level in np.atleast_1d(np.asarray(alpha, dtype=np.float64))]
-        found = self._posterior().quantiles(self._inputs(X), levels)  # (Q, N)
-        return self._units().values(found.mT.double().cpu().numpy())
-
-    def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
-        """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N)."""
-        draws = self._draws(X, n_passes, random_state)[..., 0]
-        return self._units().values(draws)
-
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: int = 0) -> Array:
-        """Draws of y, noise included, each from a network drawn by its weight: (N, n_samples)."""
-        drawn = self._posterior().sample(self._inputs(X), n_samples, random_state)  # (S, N)
-        return self._units().values(drawn.cpu().numpy().T)
-
-    def log_predictive(self, X: Any, y: ArrayLike) -> Array:
-        """Log-density of each y under its predictive distribution, in units of y (N,)."""
-        x, units = self._inputs(X), self._units()
-        members = family(self.likelihood_, self._task)
-        scaled = torch.as_tensor(members.targets(as_numbers(y), units))
-        found = self._posterior().log_predictive(x, scaled.to(x.device))
-        return units.log_density(found.cpu().numpy())
 
     def _response(self, y: Array, weight: Array) -> Response:
         return Response(y, weight)
 
-    def _asked_noise(self) -> AskedNoise:
-        noise: Any = self.noise
-        return "learn" if is_by_row(noise) else noise
-
-    def _units(self) -> Units:
-        return Units(self.y_mean_, self.y_std_)
-
-    def _set_units(self, units: Units) -> None:
-        self.y_mean_, self.y_std_ = units
+    def _asked(self, y: Any) -> Asked:
+        noise: Any = "learn" if is_by_row(self.noise) else self.noise
+        exposed = isinstance(y, Counted)
+        likelihood = likelihood_of_counts(self.likelihood) if exposed else self.likelihood
+        return Asked(likelihood, noise, self.prior_std)
 
 
-def _ends(coverage: float) -> list[float]:
-    """The levels between which a central interval lies."""
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
-    return [(1 - coverage) / 2, (1 + coverage) / 2]
+def _with_exposure(y: Any, exposure: ArrayLike | None) -> Any:
+    return y if exposure is None else Counted(y, exposure)
 
 
 def _response(y: Any, *, two_columns: bool) -> Array:

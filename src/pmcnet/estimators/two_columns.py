@@ -67,3 +67,30 @@ def times_and_events(y: Any) -> Any:
 def as_numbers(y: Any) -> Array:
     """(N,) or (N, 2)."""
     return np.asarray(times_and_events(y), dtype=np.float64)
+
+
+def scored_values(y: Any, likelihood: str) -> Any:
+    """The responses (N,) that R squared is of; two columns are refused where it is of none.
+
+    Args:
+        y: as it was given.
+        likelihood: of the model.
+    """
+    if not likelihood.startswith(TIMES):
+        if np.ndim(y) > 1 and np.shape(y)[1] > 1:
+            raise InputError(
+                f"y must be one number per row, (N,); got {np.shape(y)}. Give exposures of counts "
+                "as exposure=."
+            )
+        return y
+    numbers = as_numbers(y)
+    if numbers.ndim == 1:
+        return numbers
+    n_late = int((numbers[:, 1] == 0).sum())
+    if n_late:
+        raise InputError(
+            f"score is R squared, which needs the time of every event, and {n_late} of "
+            f"{len(numbers)} rows are censored. Use log_predictive(X, y).mean(), also as scoring= "
+            "of scikit-learn."
+        )
+    return numbers[:, 0]

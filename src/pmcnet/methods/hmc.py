@@ -137,8 +137,9 @@ class HMCMethod(Method):
     ) -> tuple[Tensor, TrainingState | None]:
         """Where chains are before or in their burn-in (P, D), and the state of the latter."""
         if state is None or state.stage == "start":
+            simpler = target.likelihood.simpler  # whose modes explain no response by noise alone
             theta = self.start(
-                target,
+                target if simpler is None else replace(target, likelihood=simpler),
                 self.n_chains,
                 seed=seed,
                 validation=validation,

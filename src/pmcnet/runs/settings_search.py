@@ -112,8 +112,10 @@ def tuning_record(model: Model, found: TunedSettings | None) -> Record:
     if found is not None:
         chosen, trials, seconds = found.choice, found.trials, found.seconds
     else:
-        trials, seconds = [_trial(trial) for trial in model.prior_trials_], model.prior_seconds_
-        chosen = {"prior_std": model.prior_std_}
+        trials = [_trial(trial) for trial in model.prior_trials_ or model.comparisons_]
+        chosen, seconds = {"prior_std": model.prior_std_}, model.prior_seconds_
+        if model.comparisons_:
+            chosen = model.formulation_._asdict()
     by = None if not trials else "evidence" if "log_evidence" in trials[0] else "validation"
     if METHODS[model.method_].method(model.method_).prior_search is None:
         chosen = {name: value for name, value in chosen.items() if name != "prior_std"}
@@ -128,9 +130,12 @@ def described(choice: Mapping[str, Any]) -> str:
     )
 
 
-def _trial(trial: Mapping[str, float]) -> Record:
+def _trial(trial: Mapping[str, Any]) -> Record:
     named = {"prior_std" if name == "sigma" else name: value for name, value in trial.items()}
-    return {name: finite(float(value)) for name, value in named.items()}
+    return {
+        name: value if isinstance(value, str) else finite(float(value))
+        for name, value in named.items()
+    }
 
 
 def _choices(settings: RunSettings) -> list[Choice]:

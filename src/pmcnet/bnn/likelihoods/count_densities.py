@@ -25,7 +25,7 @@ class CountRows(NamedTuple):
     z: Tensor
 
     @classmethod
-    def of(cls, moved: Tensor, centre: float, y: Tensor) -> "CountRows":
+    def of(cls, moved: Tensor, centre: float | Tensor, y: Tensor) -> "CountRows":
         """With log mu = centre + moved + log exposure. Constants are computed in float64."""
         count, log_exposure = columns(y)
         a = count.clamp(min=1)
