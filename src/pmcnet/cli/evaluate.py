@@ -9,12 +9,22 @@ import click
 @click.argument("run", type=click.Path(path_type=Path))
 @click.argument("data")
 @click.option("--target", help="The column with the truth; the run's own when absent.")
+@click.option("--exposure", help="The column of exposures; the run's own when absent.")
+@click.option("--event", help="The column of events; the run's own when absent.")
 @click.option("--passes", "n_passes", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def evaluate(
-    run: Path, data: str, target: str | None, n_passes: int, seed: int, device: str, as_json: bool
+    run: Path,
+    data: str,
+    target: str | None,
+    exposure: str | None,
+    event: str | None,
+    n_passes: int,
+    seed: int,
+    device: str,
+    as_json: bool,
 ) -> None:
     """Metrics of the model of RUN on DATA, with credible intervals over its draws."""
     from pmcnet.cli.output import print_json, print_metrics, print_verdict
@@ -22,7 +32,14 @@ def evaluate(
     from pmcnet.runs.evaluate import evaluate_file
 
     record = evaluate_file(
-        load_model(run, device), run, data, target=target, n_passes=n_passes, seed=seed
+        load_model(run, device),
+        run,
+        data,
+        target=target,
+        exposure=exposure,
+        event=event,
+        n_passes=n_passes,
+        seed=seed,
     )
     if as_json:
         print_json(record)

@@ -29,6 +29,17 @@ def model_options(command: Any) -> Any:
             type=click.Choice(["auto", "regression", "classification"]),
             help="Default: auto.",
         ),
+        click.option(
+            "--exposure",
+            help="Where the target is a count: the column of times, areas or numbers at risk over "
+            "which it was counted. It is no feature.",
+        ),
+        click.option(
+            "--event",
+            help="Where the target is a time until an event: the column that says whether the "
+            "event was observed (1, true, yes) or the row is censored (0, false, no). Without it "
+            "all were.",
+        ),
         click.option("--hidden", help="Units of each hidden layer, e.g. 16 or 50,50. Default: 16."),
         click.option(
             "--activation",

@@ -15,6 +15,10 @@ import click
     help="The CSV to write; standard output when absent.",
 )
 @click.option(
+    "--exposure",
+    help="The column of exposures of counts; the run's own when absent, 1 where DATA lacks it.",
+)
+@click.option(
     "--coverage",
     type=float,
     default=0.95,
@@ -26,7 +30,13 @@ import click
 )
 @click.option("--device", default="auto", show_default=True)
 def predict(
-    run: Path, data: str, out: Path | None, coverage: float, n_passes: int | None, device: str
+    run: Path,
+    data: str,
+    out: Path | None,
+    exposure: str | None,
+    coverage: float,
+    n_passes: int | None,
+    device: str,
 ) -> None:
     """Add predictions to the rows of DATA, with the model of RUN.
 
@@ -37,13 +47,22 @@ def predict(
     """
     from pmcnet.cli.run_model import load_model
     from pmcnet.errors import InputError
-    from pmcnet.runs.predict import predict_file
+    from pmcnet.runs.predict import exposure_column, predict_file
 
     if not 0 < coverage < 1:
         raise InputError(f"--coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
     model = load_model(run, device)
+    column, remark = exposure_column(model, run, data, exposure)
+    if remark:
+        click.echo(remark, err=True)
     n_rows = predict_file(
-        model, data, out, coverage=coverage, n_passes=n_passes, progress=_say_rows
+        model,
+        data,
+        out,
+        exposure=column,
+        coverage=coverage,
+        n_passes=n_passes,
+        progress=_say_rows,
     )
     click.echo(f"predicted {n_rows} rows" + (f": {out}" if out else ""), err=True)
 

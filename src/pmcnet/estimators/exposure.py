@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from pmcnet.bnn import Network, ParticlePosterior
-from pmcnet.bnn.likelihoods.count_response import check_counts
+from pmcnet.bnn.likelihoods.count_response import check_exposure
 from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES, exposed
 from pmcnet.errors import InputError
 from pmcnet.estimators.formulation import COUNTS
@@ -29,12 +29,18 @@ class Counted(NamedTuple):
 
 def likelihood_of_counts(likelihood: str) -> str:
     """What an estimator's likelihood means where there are exposures."""
-    _check_family(likelihood, allowed=("auto", *COUNT_FAMILIES))
+    check_family(likelihood, allowed=("auto", *COUNT_FAMILIES))
     return COUNTS if likelihood == "auto" else likelihood
 
 
-def checked_exposure(exposure: ArrayLike, n_rows: int) -> Array:
-    """One positive number for each row (N,); a single one is that of all rows."""
+def checked_exposure(exposure: ArrayLike, n_rows: int, *, first_row: int = 1) -> Array:
+    """One positive number for each row (N,); a single one is that of all rows.
+
+    Args:
+        exposure: as it was given.
+        n_rows: N.
+        first_row: number of the first row in errors, where it is a piece of a larger table.
+    """
     try:
         found = np.asarray(exposure, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -46,9 +52,8 @@ def checked_exposure(exposure: ArrayLike, n_rows: int) -> Array:
             f"exposure must be one number, or one for each of the {n_rows} rows; got shape "
             f"{found.shape}. Select rows of exposure as you select rows of X."
         )
-    found = np.broadcast_to(found, n_rows)
-    check_counts(np.column_stack([np.zeros(n_rows), found]), numbered=True)
-    return found
+    check_exposure(np.atleast_1d(found), first_row)
+    return np.broadcast_to(found, n_rows)
 
 
 def with_exposure(rows: EncodedRows, exposure: ArrayLike, likelihood: str) -> EncodedRows:
@@ -59,7 +64,7 @@ def with_exposure(rows: EncodedRows, exposure: ArrayLike, likelihood: str) -> En
         exposure: a number, or one for each row (N,).
         likelihood: the model's.
     """
-    _check_family(likelihood, allowed=COUNT_FAMILIES)
+    check_family(likelihood)
     logarithm = np.log(checked_exposure(exposure, len(rows.inputs)))
     return rows._replace(log_exposure=torch.as_tensor(logarithm).to(rows.inputs.device))
 
@@ -95,7 +100,8 @@ class ExposedNetwork:
         return torch.cat([output.double(), x[:, -1:].expand(len(theta), -1, -1)], dim=-1)
 
 
-def _check_family(likelihood: str, allowed: tuple[str, ...]) -> None:
+def check_family(likelihood: str, allowed: tuple[str, ...] = COUNT_FAMILIES) -> None:
+    """Raise unless rows may have an exposure under this likelihood."""
     if likelihood not in allowed:
         raise InputError(
             f"exposure is for counts, likelihood {' or '.join(COUNT_FAMILIES)}; got likelihood "

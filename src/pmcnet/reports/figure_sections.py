@@ -96,6 +96,8 @@ def scatter(record: Mapping[str, Any]) -> Section | None:
     caption += f"{share(inside / n)}. On the dashed line the prediction is exact."
     if n > MOST:
         caption += f" {MOST} of the rows are drawn."
+    if record.get("scatter_note"):
+        caption += f" {record['scatter_note']}"
     legend = [
         ("dot grey", "inside its interval"),
         ("cross", "outside its interval"),

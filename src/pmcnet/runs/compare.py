@@ -90,7 +90,11 @@ def compare_runs(
         raise
     if len(prepared.y_test):
         best = best_in(
-            [run.model for run in finished], prepared.x_test, prepared.y_test, seed=settings.seed
+            [run.model for run in finished],
+            prepared.x_test,
+            prepared.y_test,
+            prepared.second_test,
+            seed=settings.seed,
         )
         for entry, names, run in zip(entries, best, finished, strict=True):
             entry |= {
@@ -136,8 +140,10 @@ def _figures(run: FinishedRun, prepared: RunRows) -> Record:
     predicting = run.metrics["seconds"]["predict"]
     found: Record = {"milliseconds_per_row": 1e3 * predicting / len(prepared.y_test)}
     if isinstance(run.model, PMCNetRegressor):
-        error = run.model.predict(prepared.x_test) - prepared.y_test
-        return found | {"squared_errors": np.square(error)[:MOST_ERRORS].tolist()}
+        second = prepared.second_test
+        error = run.model.predict(prepared.x_test, **second.arguments) - prepared.y_test
+        known = error[second.observed(len(error))]
+        return found | {"squared_errors": np.square(known)[:MOST_ERRORS].tolist()}
     found["confusion"] = run.report["confusion"]
     if run.report["task"] == "binary":
         average = torch.as_tensor(run.model.predict_proba(prepared.x_test))

@@ -37,6 +37,8 @@ class RunSettings:
         data: a file or the name of a built-in dataset.
         target: the column to predict; for a built-in dataset its own when empty.
         task: "auto" takes strings, booleans and few whole numbers for classes.
+        exposure: the column of exposures, where the target is counts; it is no feature.
+        event: the column that says whether a time's event was observed, where the target is times.
         drop: columns to leave out.
         hidden: units of each hidden layer.
         activation: of the hidden layers.
@@ -57,6 +59,8 @@ class RunSettings:
     data: str
     target: str = ""
     task: Literal["auto", "regression", "classification"] = "auto"
+    exposure: str = ""
+    event: str = ""
     drop: tuple[str, ...] = ()
     hidden: tuple[int, ...] = (16,)
     activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh"
@@ -96,6 +100,11 @@ class RunSettings:
                     f"{name} must be {', '.join(words)} or a positive number; got {shown}. Use "
                     f"e.g. {name} = 1."
                 )
+        if self.exposure and self.event:
+            raise InputError(
+                f"exposure is for counts and event for times; got both, {_name(self.exposure)} and "
+                f"{_name(self.event)}. Leave one out."
+            )
         seconds_of(self.budget)
         if not 0 <= self.test_share < 1:
             raise InputError(

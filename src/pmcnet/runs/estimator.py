@@ -9,6 +9,7 @@ from pmcnet.methods.base import Method
 from pmcnet.methods.registry import METHODS, check_name, options
 from pmcnet.runs.config import RunSettings, Task
 from pmcnet.runs.scores import Model
+from pmcnet.runs.second_column import likelihood_of
 
 
 def unfitted(settings: RunSettings, task: Task) -> Model:
@@ -18,7 +19,7 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "activation": settings.activation,
         "method": settings.method,
         "method_options": dict(settings.method_options) or None,
-        "likelihood": settings.likelihood,
+        "likelihood": likelihood_of(settings),
         "prior": settings.prior,
         "prior_std": settings.prior_std,
         "feature_scaling": settings.feature_scaling,

@@ -12,11 +12,20 @@ from pmcnet.runs.predict import read_rows
 from pmcnet.runs.row_predictions import predictions_of
 from pmcnet.runs.run_record import metrics_record
 from pmcnet.runs.scores import Model, Record
+from pmcnet.runs.second_column import ColumnNames, second_of
 from pmcnet.runs.target_column import numbers_of, present
 
 
 def evaluate_file(
-    model: Model, run: Path, source: str, *, target: str | None, n_passes: int, seed: int
+    model: Model,
+    run: Path,
+    source: str,
+    *,
+    target: str | None,
+    exposure: str | None = None,
+    event: str | None = None,
+    n_passes: int,
+    seed: int,
 ) -> Record:
     """Metrics as `metrics.json` has them.
 
@@ -25,6 +34,8 @@ def evaluate_file(
         run: the run's folder, which knows the target.
         source: a file or the name of a built-in dataset.
         target: the column with the truth, if other than the run's.
+        exposure: that of exposures, likewise; "" for none.
+        event: that of events, likewise.
         n_passes: draws behind the credible intervals.
         seed: of those draws.
     """
@@ -45,6 +56,8 @@ def evaluate_file(
     truth = present(frame[target], target)
     if not isinstance(model, PMCNetClassifier):
         truth = numbers_of(truth, target)
+    names = ColumnNames.of_run(model, run, exposure, event)
+    second = second_of(frame, names, target, source)
     rows = read_rows(model, source)
-    predictions = predictions_of(model, rows, truth, n_passes=n_passes, seed=seed)
+    predictions = predictions_of(model, rows, truth, second, n_passes=n_passes, seed=seed)
     return metrics_record(model, predictions.scored(), n_test=len(frame), fit_seconds=None)

@@ -209,10 +209,11 @@ def _run(
         try:
             model.fit_with(
                 prepared.x_train,
-                prepared.y_train,
+                prepared.second_train.response(prepared.y_train),
                 state=begun.state,
                 observers=(shown, observer),
                 comm=comm,
+                **prepared.second_train.arguments,
             )
             seconds = observer.before + time.monotonic() - start
             observer.save()
@@ -245,8 +246,9 @@ def _finish(
 
     scored: Scores | None = None
     if len(prepared.y_test):
+        chosen = {"n_passes": settings.n_passes, "seed": settings.seed}
         predictions = predictions_of(
-            model, prepared.x_test, prepared.y_test, n_passes=settings.n_passes, seed=settings.seed
+            model, prepared.x_test, prepared.y_test, prepared.second_test, **chosen
         )
         scored = predictions.scored()
         _write_predictions(predictions, prepared, folder.predictions)
@@ -267,6 +269,7 @@ def _write_predictions(predictions: Predictions, prepared: RunRows, path: Path) 
     from pandas import DataFrame  # type: ignore[import-untyped]
 
     known = {"row": prepared.test_rows + 1, "truth": prepared.y_test}
+    known |= prepared.second_test.columns
     table = DataFrame(known | written(predictions.columns()))
     write_text(path, table.to_csv(index=False, lineterminator="\n"))
 

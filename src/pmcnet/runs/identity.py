@@ -8,6 +8,8 @@ from pmcnet.runs.prepare import RunRows
 
 _DECIDING = (
     "target",
+    "exposure",
+    "event",
     "drop",
     "hidden",
     "activation",

@@ -13,7 +13,8 @@ from pmcnet.estimators import PMCNetRegressor
 from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.runs import figure_data
 from pmcnet.runs.known_columns import known_columns
-from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, scored
+from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, OBSERVED, Record, Scores, scored
+from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
 
 COVERAGE = 0.9
 N_SCATTER = 1000
@@ -35,11 +36,15 @@ class NumberColumns(NamedTuple):
 class NumberPredictions(NamedTuple):
     """The averaged prediction of N rows, intervals, single draws, and the truth.
 
+    The truth of a censored row is the time until which its event had not come. What compares it
+    with a prediction is about the rows whose event was observed; the log-density is about all.
+
     `averaged` and `tabulated` are the same moments, summed in two orders: metrics and page have
     always shown the first, tables the second.
     """
 
     truth: Array  # (N,)
+    observed: NDArray[np.bool_]  # (N,) whether it is that, and not a bound of it
     averaged: AveragedPrediction
     tabulated: AveragedPrediction
     interval: Array  # (N, 2)
@@ -50,20 +55,31 @@ class NumberPredictions(NamedTuple):
 
     @classmethod
     def of(
-        cls, model: PMCNetRegressor, x: Any, y: NDArray[Any], *, n_passes: int, seed: int
+        cls,
+        model: PMCNetRegressor,
+        x: Any,
+        y: NDArray[Any],
+        second: SecondColumn = NO_COLUMN,
+        *,
+        n_passes: int,
+        seed: int,
     ) -> Self:
         """Encode the rows once; all networks pass over them once, and the drawn ones once."""
         truth = np.asarray(y, dtype=np.float64)
+        observed = second.observed(len(truth))
         start = time.monotonic()
         model = model.cached()
-        rows = model.encoded(x)
+        rows = model.encoded(x, **second.arguments)
         averaged = model.predictive(rows)
         tabulated, interval = model.predictive_interval(rows, COVERAGE)
         seconds = time.monotonic() - start
-        log_density = model.log_predictive(rows, truth)  # before the draws, which pass alone
+        # before the draws, which pass alone
+        log_density = model.log_predictive(rows, second.response(truth))
         draws = model.predict_draws(rows, n_passes, seed)
         samples = model.sample_y(rows, N_SAMPLES, seed)
-        return cls(truth, averaged, tabulated, interval, log_density, draws, samples, seconds)
+        return cls(
+            truth, observed, averaged, tabulated, interval, log_density, draws, samples, seconds
+        )
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
@@ -71,6 +87,8 @@ class NumberPredictions(NamedTuple):
 
     def scored(self) -> Scores:
         """Metrics and figures."""
+        if not self.observed.all():
+            return self._scored_times()
         target, mean = torch.as_tensor(self.truth), torch.as_tensor(self.averaged.mean[:, 0])
         samples = torch.as_tensor(self.samples).mT.contiguous()  # (S, N)
         total = float(((target - target.mean()) ** 2).mean()) or math.nan
@@ -82,22 +100,48 @@ class NumberPredictions(NamedTuple):
         bma["nll"] = torch.tensor(-float(np.mean(self.log_density)))
         bma["crps"] = metrics.crps(samples, target)
         bma["coverage90"] = metrics.coverage(torch.as_tensor(self.interval).mT, target)
-        std = np.sqrt(self.averaged.total)
-        shown = figure_data.spread_rows(torch.as_tensor(std), N_HISTOGRAMS)
-        figures: Record = {
-            "calibration": figure_data.coverage_curve((samples <= target).double().mean(0)),
+        calibration = figure_data.coverage_curve((samples <= target).double().mean(0))
+        return scored(bma, each, {"calibration": calibration} | self._figures(), self.seconds)
+
+    def _scored_times(self) -> Scores:
+        """Where rows are censored: errors of observed events alone.
+
+        These are shorter than times are, so they say nothing of calibration.
+        """
+        bma, each = {"nll": torch.tensor(-float(np.mean(self.log_density)))}, {}
+        if self.observed.any():
+            target = torch.as_tensor(self.truth[self.observed])
+            mean = torch.as_tensor(self.averaged.mean[self.observed, 0])
+            found = metrics.regression_metrics(mean, target)
+            found["mae"] = (mean - target).abs().mean()
+            bma |= {f"{name}{OBSERVED}": value for name, value in found.items()}
+            draws = torch.as_tensor(self.draws[:, self.observed])
+            found = metrics.regression_metrics(draws, target)
+            each = {f"{name}{OBSERVED}": value for name, value in found.items()}
+        return scored(bma, each, self._figures(), self.seconds)
+
+    def _figures(self) -> Record:
+        """Rows and their intervals; of censored ones the most uncertain alone."""
+        std, rows = np.sqrt(self.averaged.total), np.flatnonzero(self.observed)
+        shown = figure_data.spread_rows(torch.as_tensor(std[rows]), N_HISTOGRAMS)
+        note = {} if self.observed.all() else {"scatter_note": "Censored rows are left out."}
+        return note | {
             "scatter": [
-                {"row": n, "y": float(self.truth[n]), "mean": float(mean[n]), **self._ends(n)}
-                for n in range(min(len(self.truth), N_SCATTER))
+                {
+                    "row": n,
+                    "y": float(self.truth[n]),
+                    "mean": float(self.averaged.mean[n, 0]),
+                    **self._ends(n),
+                }
+                for n in rows[:N_SCATTER].tolist()
             ],
             "scatter_coverage": COVERAGE,
             "histograms": [
-                {"row": n, "y": float(self.truth[n]), "draws": samples[:, n].tolist()}
-                for n in shown
+                {"row": n, "y": float(self.truth[n]), "draws": self.samples[n].tolist()}
+                for n in rows[shown].tolist()
             ],
             "uncertain": self._uncertain(std),
         }
-        return scored(bma, each, figures, self.seconds)
 
     def _uncertain(self, std: Array) -> list[Record]:
         """The rows of the largest standard deviation."""
@@ -105,7 +149,7 @@ class NumberPredictions(NamedTuple):
             {
                 "row": int(n),
                 "prediction": float(self.averaged.mean[n, 0]),
-                "truth": float(self.truth[n]),
+                "truth": float(self.truth[n]) if self.observed[n] else f"> {self.truth[n]:.4g}",
                 "std": float(std[n]),
                 **self._ends(n),
                 "aleatoric": float(np.sqrt(self.averaged.aleatoric[n])),

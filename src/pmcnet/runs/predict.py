@@ -20,10 +20,12 @@ from pmcnet.data.csv_injection import guarded, guarded_column, has_carriage_retu
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.exposure import with_exposure
 from pmcnet.estimators.predictions import EncodedRows
 from pmcnet.runs.class_predictions import class_columns
 from pmcnet.runs.number_predictions import number_columns
 from pmcnet.runs.scores import Model
+from pmcnet.runs.second_column import ColumnNames, exposures, missing
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
@@ -61,11 +63,30 @@ def selected(model: Model, frame: "DataFrame") -> "DataFrame":
     return frame[names]
 
 
+def exposure_column(model: Model, run: Path, source: str, asked: str | None) -> tuple[str, str]:
+    """The column of exposures, and a remark where the table lacks that of the run.
+
+    Args:
+        model: of the run.
+        run: the run's folder.
+        source: as for `predict_file`.
+        asked: the column, if other than the run's; "" for none.
+    """
+    name = ColumnNames.of_run(model, run, asked, None).exposure
+    head = next(iter(data.frame_chunks(source, n_rows=1)), None) if name else None
+    if head is None or name in head.columns:
+        return name, ""
+    if asked:
+        raise InputError(missing(head, name, source, "exposure"))
+    return "", f"{source} has no column {name!r}: predictions are for an exposure of 1."
+
+
 def predict_file(
     model: Model,
     source: str,
     out: Path | None,
     *,
+    exposure: str = "",
     coverage: float,
     n_passes: int | None,
     progress: Callable[[int], None],
@@ -76,6 +97,7 @@ def predict_file(
         model: a fitted model of a table.
         source: a file or the name of a built-in dataset.
         out: where to write, standard output when absent; either gets the whole table or nothing.
+        exposure: the column of exposures, "" for an exposure of 1.
         coverage: of the intervals of a regression.
         n_passes: networks to use; all when absent.
         progress: called with the number of rows done.
@@ -86,7 +108,7 @@ def predict_file(
         model = model.thinned(n_passes)
     if out is None:  # not straight to standard output: a bad row may come late in the table
         with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
-            n_rows = _write(model, source, spool, kinds, coverage, progress)
+            n_rows = _write(model, source, spool, kinds, exposure, coverage, progress)
             spool.seek(0)
             shutil.copyfileobj(spool, sys.stdout)
         return n_rows
@@ -94,7 +116,7 @@ def predict_file(
     try:
         part.unlink(missing_ok=True)  # a link would be followed
         with part.open("w", encoding="utf-8", newline="") as file:
-            n_rows = _write(model, source, file, kinds, coverage, progress)
+            n_rows = _write(model, source, file, kinds, exposure, coverage, progress)
         os.replace(part, out)
     except OSError as error:
         raise InputError(
@@ -122,14 +144,20 @@ def _write(
     source: str,
     file: TextIO,
     kinds: dict[str, Kind],
+    exposure: str,
     coverage: float,
     progress: Callable[[int], None],
 ) -> int:
     """Read, predict and write, each while the others go on."""
     n_rows, writing = 0, None
+    if exposure:
+        kinds = {exposure: "number", **kinds}
     with ThreadPoolExecutor(1) as writer:
         for raw, chunk in ahead(_chunks(source, kinds)):
             rows = _encoded(model, selected(model, chunk), first_row=n_rows + 1)
+            if exposure:
+                found = exposures(chunk[exposure], exposure, n_rows + 1)
+                rows = with_exposure(rows, found, model.likelihood_)
             added = predicted_columns(model, rows, coverage=coverage)
             clash = next((name for name in added if name in raw.columns), None)
             if clash is not None:

@@ -13,6 +13,15 @@ from pmcnet.estimators.columns import Columns, Matrix
 from pmcnet.runs.config import RunSettings, Task
 from pmcnet.runs.known_columns import ERROR
 from pmcnet.runs.number_predictions import NumberColumns
+from pmcnet.runs.second_column import (
+    NO_COLUMN,
+    ColumnNames,
+    SecondColumn,
+    check_response,
+    missing,
+    second_of,
+    task_of,
+)
 from pmcnet.runs.target_column import response_of
 
 if TYPE_CHECKING:
@@ -38,6 +47,8 @@ class RunRows(NamedTuple):
     test_rows: NDArray[np.int64]  # positions in the table, from 0
     fingerprint: str
     remarks: tuple[str, ...]
+    second_train: SecondColumn = NO_COLUMN
+    second_test: SecondColumn = NO_COLUMN
 
 
 def prepare(settings: RunSettings) -> RunRows:
@@ -46,12 +57,16 @@ def prepare(settings: RunSettings) -> RunRows:
     place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
     settings = replace(settings, data=place, target=_target(settings, frame))
     _check_size(frame, settings)
-    y, task, guessed = response_of(frame[settings.target], settings.target, settings.task)
+    names = ColumnNames(settings.exposure, settings.event)
+    second = second_of(frame, names, settings.target, settings.data)
+    y, task, guessed = response_of(frame[settings.target], settings.target, task_of(settings))
+    if task == "regression":
+        check_response(y, second, settings)
     x = _features(frame, settings, task)
     columns = Columns.of(x)
     numbers = columns.matrix(x)  # (N, d)
     constant, far = _constant(columns, numbers), _far(columns, numbers)
-    train, test = _split(y, task, settings.test_share, settings.seed)
+    train, test = _split(y, _groups(y, task, second), settings.test_share, settings.seed)
     train, test, moved = _with_all_seen(train, test, columns, numbers, y, task)
     return RunRows(
         settings,
@@ -63,6 +78,8 @@ def prepare(settings: RunSettings) -> RunRows:
         test,
         data.fingerprint(frame),
         tuple(remark for remark in (guessed, constant, far, moved) if remark),
+        second.at(train),
+        second.at(test),
     )
 
 
@@ -70,7 +87,8 @@ def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
     """The training rows alone, a share of them held out in the place of the test rows."""
     columns = Columns.of(prepared.x_train)
     numbers = columns.matrix(prepared.x_train)
-    train, held_out = _split(prepared.y_train, prepared.task, share, seed)
+    groups = _groups(prepared.y_train, prepared.task, prepared.second_train)
+    train, held_out = _split(prepared.y_train, groups, share, seed)
     train, held_out, _ = _with_all_seen(
         train, held_out, columns, numbers, prepared.y_train, prepared.task
     )
@@ -80,23 +98,16 @@ def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
         x_test=prepared.x_train.iloc[held_out].reset_index(drop=True),
         y_test=prepared.y_train[held_out],
         test_rows=held_out,
+        second_train=prepared.second_train.at(train),
+        second_test=prepared.second_train.at(held_out),
     )
 
 
 def _target(settings: RunSettings, frame: "DataFrame") -> str:
     if settings.target == "" and settings.data in data.names():
         return data.built_in_target(settings.data)
-    columns = [str(name) for name in frame.columns]
-    if settings.target not in columns:
-        shown = ", ".join(columns[:10]) + (", ..." if len(columns) > 10 else "")
-        asked = (
-            f"there is no column {settings.target!r}"
-            if settings.target
-            else "no target column was named"
-        )
-        raise InputError(
-            f"{asked} in {settings.data}; its columns are {shown}. Use --target COLUMN."
-        )
+    if settings.target not in map(str, frame.columns):
+        raise InputError(missing(frame, settings.target, settings.data, "target"))
     return settings.target
 
 
@@ -115,18 +126,18 @@ def _check_size(frame: "DataFrame", settings: RunSettings) -> None:
 
 
 def _features(frame: "DataFrame", settings: RunSettings, task: Task) -> "DataFrame":
-    missing = [name for name in settings.drop if name not in frame.columns]
-    if missing:
+    unknown = [name for name in settings.drop if name not in frame.columns]
+    if unknown:
         raise InputError(
-            f"columns to drop are not in {settings.data}: {', '.join(missing)}. Correct --drop."
+            f"columns to drop are not in {settings.data}: {', '.join(unknown)}. Correct --drop."
         )
-    x = frame.drop(
-        columns=[settings.target, *(name for name in settings.drop if name != settings.target)]
-    )
+    second = [name for name in (settings.exposure, settings.event) if name]
+    x = frame.drop(columns=list({settings.target, *second, *settings.drop}))
     if x.shape[1] == 0:
+        named = " and ".join(map(repr, [settings.target, *second]))
         raise InputError(
-            f"{settings.data} has no column besides the target {settings.target!r}, so there is "
-            "nothing to predict from. Give more columns."
+            f"{settings.data} has no column besides the target {named}, so there is nothing to "
+            "predict from. Give more columns."
         )
     clash = next((name for name in ADDED[task] if name in x.columns), None)
     if clash is not None:
@@ -176,10 +187,15 @@ def _far(columns: Columns, numbers: Matrix) -> str:
     return ""
 
 
+def _groups(y: NDArray[Any], task: Task, second: SecondColumn) -> NDArray[Any] | None:
+    """What rows are held out in proportion to, if to anything: classes, or events (N,)."""
+    return y if task == "classification" else second.event
+
+
 def _split(
-    y: NDArray[Any], task: Task, share: float, seed: int
+    y: NDArray[Any], groups: NDArray[Any] | None, share: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the rows to keep and of a share to hold out, stratified by class."""
+    """Positions of the rows to keep and of a share to hold out, stratified by group."""
     from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
 
     rows = np.arange(len(y))
@@ -187,10 +203,10 @@ def _split(
     if n_test == 0:
         return rows, rows[:0]
     stratify = None
-    if task == "classification":
-        counts = np.unique(y, return_counts=True)[1]
+    if groups is not None:
+        counts = np.unique(groups, return_counts=True)[1]
         stratify = (
-            y
+            groups
             if counts.min() >= 2 and n_test >= len(counts) and len(y) - n_test >= len(counts)
             else None
         )

@@ -69,4 +69,6 @@ def follow(comm: ais.Communicator, settings: RunSettings | None) -> None:
                 place, method_of(prepared.settings).state_types, resolve_device(settings.device)
             )
     model = unfitted(prepared.settings, prepared.task)
-    model.fit_with(prepared.x_train, prepared.y_train, state=state, comm=comm)
+    second = prepared.second_train
+    y = second.response(prepared.y_train)
+    model.fit_with(prepared.x_train, y, state=state, comm=comm, **second.arguments)

@@ -8,12 +8,19 @@ from pmcnet.estimators import PMCNetClassifier
 from pmcnet.runs.class_predictions import ClassPredictions
 from pmcnet.runs.number_predictions import NumberPredictions
 from pmcnet.runs.scores import Model
+from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
 
 Predictions = ClassPredictions | NumberPredictions
 
 
 def predictions_of(
-    model: Model, x: Any, y: NDArray[Any], *, n_passes: int, seed: int
+    model: Model,
+    x: Any,
+    y: NDArray[Any],
+    second: SecondColumn = NO_COLUMN,
+    *,
+    n_passes: int,
+    seed: int,
 ) -> Predictions:
     """Predict rows whose truth is known.
 
@@ -21,9 +28,10 @@ def predictions_of(
         model: fitted.
         x: rows.
         y: their truth (N,).
+        second: what is known beside it.
         n_passes: draws behind the credible intervals.
         seed: of those draws.
     """
     if isinstance(model, PMCNetClassifier):
         return ClassPredictions.of(model, x, y, n_passes=n_passes, seed=seed)
-    return NumberPredictions.of(model, x, y, n_passes=n_passes, seed=seed)
+    return NumberPredictions.of(model, x, y, second, n_passes=n_passes, seed=seed)

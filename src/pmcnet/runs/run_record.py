@@ -25,6 +25,9 @@ LABELS = {
     "crps": "CRPS",
     "coverage90": "coverage of 90 % intervals",
     "f1": "F1",
+    "mse_observed": "mean squared error of observed events",
+    "rmse_observed": "root mean squared error of observed events",
+    "mae_observed": "mean absolute error of observed events",
 }
 UNITS = {"nll": "nats"}
 _SHOWN = (

@@ -20,7 +20,10 @@ from pmcnet.runs.figure_data import finite
 Model = PMCNetClassifier | PMCNetRegressor
 Record = dict[str, Any]
 
-BETTER_LOWER = ("nll", "brier", "ece", "mse", "rmse", "mae", "crps")
+OBSERVED = "_observed"
+"""Ends the names of metrics that are about rows whose event was observed, and not about all."""
+_ERRORS = ("mse", "rmse", "mae")
+BETTER_LOWER = ("nll", "brier", "ece", "crps", *_ERRORS, *(name + OBSERVED for name in _ERRORS))
 N_SHOWN = 10  # of the most uncertain rows
 N_HISTOGRAMS = 6
 

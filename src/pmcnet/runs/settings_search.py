@@ -28,6 +28,7 @@ from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.figure_data import finite
 from pmcnet.runs.prepare import RunRows, with_validation
 from pmcnet.runs.scores import Model, Record, class_labels
+from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
 
 Tune = Literal["none", "validation"]
 SEED_STEP = 1
@@ -82,8 +83,9 @@ def tuned(settings: RunSettings, rows: RunRows, *, shown: FitProgress) -> TunedS
     def loss(choice: Choice) -> float:
         nonlocal n_done
         model = unfitted(replace(_with(settings, choice), seed=_seed(settings)), rows.task)
-        model.fit_with(rows.x_train, rows.y_train, observers=[_Bar(shown)])
-        value = validation_nll(model, rows.x_test, rows.y_test)
+        y, known = rows.second_train.response(rows.y_train), rows.second_train.arguments
+        model.fit_with(rows.x_train, y, observers=[_Bar(shown)], **known)
+        value = validation_nll(model, rows.x_test, rows.y_test, rows.second_test)
         n_done += 1
         shown.stage(
             f"{settings.method}, choice {n_done} of {len(choices)}, {described(choice)}: "
@@ -98,10 +100,13 @@ def tuned(settings: RunSettings, rows: RunRows, *, shown: FitProgress) -> TunedS
     return TunedSettings(_with(settings, found.best), found.best, trials, time.monotonic() - start)
 
 
-def validation_nll(model: Model, x: Any, y: NDArray[Any]) -> float:
+def validation_nll(
+    model: Model, x: Any, y: NDArray[Any], second: SecondColumn = NO_COLUMN
+) -> float:
     """-mean log p(y | x) of rows that the model was not fitted to."""
     if isinstance(model, PMCNetRegressor):
-        return -float(np.mean(model.log_predictive(x, np.asarray(y, dtype=np.float64))))
+        response = second.response(np.asarray(y, dtype=np.float64))
+        return -float(np.mean(model.log_predictive(x, response, **second.arguments)))
     label = class_labels(model, y).numpy()
     with np.errstate(divide="ignore"):  # a class that was held impossible counts as infinitely bad
         return -float(np.mean(np.log(model.predict_proba(x)[np.arange(len(label)), label])))

@@ -16,23 +16,34 @@ from pmcnet import metrics
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.rng import stream
 from pmcnet.runs.class_predictions import class_metrics
-from pmcnet.runs.scores import BETTER_LOWER, Model, class_labels
+from pmcnet.runs.scores import BETTER_LOWER, OBSERVED, Model, class_labels
+from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
 
 N_RESAMPLES = 300
 Values = NDArray[np.float64]
 
 
-def best_in(models: Sequence[Model], x: Any, y: NDArray[Any], *, seed: int) -> list[list[str]]:
+def best_in(
+    models: Sequence[Model],
+    x: Any,
+    y: NDArray[Any],
+    second: SecondColumn = NO_COLUMN,
+    *,
+    seed: int,
+) -> list[list[str]]:
     """For each model the metrics in which it is best or tied.
 
     Args:
         models: fitted on the same rows, of one kind.
         x: test rows.
         y: their truth.
+        second: what is known beside it.
         seed: of the resampling.
     """
     is_classifier = isinstance(models[0], PMCNetClassifier)
-    measure = (_class_measure if is_classifier else _number_measure)(models, x, y)
+    measure = (
+        _class_measure(models, x, y) if is_classifier else _number_measure(models, x, y, second)
+    )
     source = stream(seed, 0, 0).host
     once = measure(torch.arange(len(y)))
     drawn = [
@@ -80,27 +91,28 @@ def _class_measure(
 
 
 def _number_measure(
-    models: Sequence[Model], x: Any, y: NDArray[Any]
+    models: Sequence[Model], x: Any, y: NDArray[Any], second: SecondColumn
 ) -> Callable[[Tensor], Mapping[str, Values]]:
     truth = np.asarray(y, dtype=np.float64)
-    pairs = [_losses(model.cached(), x, truth) for model in models]
+    pairs = [_losses(model.cached(), x, truth, second) for model in models]
     error, nll = (np.stack(values) for values in zip(*pairs, strict=True))  # each (K, N)
+    observed = second.observed(len(truth))
 
     def measure(rows: Tensor) -> Mapping[str, Values]:
         some = rows.numpy()
-        mse = np.square(error[:, some]).mean(1)
-        return {
-            "mse": mse,
-            "rmse": np.sqrt(mse),
-            "r2": -mse,
-            "mae": np.abs(error[:, some]).mean(1),
-            "nll": nll[:, some].mean(1),
-        }
+        found, known = {"nll": nll[:, some].mean(1)}, some[observed[some]]
+        if not len(known):
+            return found
+        mse = np.square(error[:, known]).mean(1)
+        errors = {"mse": mse, "rmse": np.sqrt(mse), "mae": np.abs(error[:, known]).mean(1)}
+        if observed.all():
+            return errors | {"r2": -mse} | found
+        return {f"{name}{OBSERVED}": values for name, values in errors.items()} | found
 
     return measure
 
 
-def _losses(model: Model, x: Any, truth: Values) -> tuple[Values, Values]:
+def _losses(model: Model, x: Any, truth: Values, second: SecondColumn) -> tuple[Values, Values]:
     """The error and the negative log-density of each row, from one pass over the posterior."""
-    rows = model.encoded(x)
-    return model.predict(rows) - truth, -model.log_predictive(rows, truth)
+    rows = model.encoded(x, **second.arguments)
+    return model.predict(rows) - truth, -model.log_predictive(rows, second.response(truth))

@@ -28,6 +28,7 @@ LIKELIHOODS = [
     Categorical(3),
     Categorical(10),
     RowGaussian(sensitivity=0.8),
+    RowGaussian(sensitivity=0.8, floor=0.3),
     StudentT(),  # the kernel does not know it: two passes
     RowStudentT(sensitivity=0.3),
 ]

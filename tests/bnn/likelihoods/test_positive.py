@@ -157,7 +157,8 @@ def test_family_measures_the_logarithm():
     targets = FAMILY.targets(RAW, units)
     assert np.average(targets, weights=weight) == pytest.approx(0, abs=1e-12)
     by_row = FAMILY.for_response(response._replace(noise="by-row"), units)
-    assert by_row == RowLogNormal(spread=found.spread)
+    assert by_row == RowLogNormal(spread=found.spread, floor=by_row.floor)
+    assert by_row.floor < 0.05
 
 
 def test_evidence_is_that_of_a_gaussian_for_the_logarithm():

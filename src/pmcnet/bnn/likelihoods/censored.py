@@ -110,7 +110,7 @@ class CensoredTimes(LogNoise):
         observed, z = y[:, 1] > 0, self._z(output, log_time, extra)
         hazard = self.shape.hazard(z)
         by_mean = hazard * (-self.log_scale(output, extra)).exp()
-        late = self.gradients_by(self.shape.log_survival(z), by_mean, z * hazard)
+        late = self.gradients_by(output, extra, self.shape.log_survival(z), by_mean, z * hazard)
         return Gradients(
             torch.where(observed, found.log_prob, late.log_prob),
             torch.where(observed[:, None], found.output, late.output),

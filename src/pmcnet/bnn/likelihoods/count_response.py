@@ -40,23 +40,35 @@ def check_counts(y: Array, *, numbered: bool) -> None:
         ~((count >= 0) & (count <= MOST_COUNT) & (np.floor(count) == count)),
         f"y must hold counts, whole numbers from 0 to {MOST_COUNT:g}",
         "Correct that row, or use likelihood gaussian.",
-        numbered,
+        1 if numbered else None,
     )
     if y.ndim == 2:
-        _refuse(
-            y[:, 1],
-            ~((y[:, 1] >= 1 / MOST_EXPOSURE) & (y[:, 1] <= MOST_EXPOSURE)),
-            f"exposure must be positive, from {1 / MOST_EXPOSURE:g} to {MOST_EXPOSURE:g}",
-            "Correct or drop that row.",
-            numbered,
-        )
+        check_exposure(y[:, 1], 1 if numbered else None)
 
 
-def _refuse(value: Array, bad: NDArray[np.bool_], wanted: str, remedy: str, numbered: bool) -> None:
+def check_exposure(exposure: Array, first_row: int | None) -> None:
+    """Raise unless all are positive and finite (N,).
+
+    Args:
+        exposure: of each row.
+        first_row: the number of the first row in errors; without it they name none.
+    """
+    _refuse(
+        exposure,
+        ~((exposure >= 1 / MOST_EXPOSURE) & (exposure <= MOST_EXPOSURE)),
+        f"exposure must be positive, from {1 / MOST_EXPOSURE:g} to {MOST_EXPOSURE:g}",
+        "Correct or drop that row.",
+        first_row,
+    )
+
+
+def _refuse(
+    value: Array, bad: NDArray[np.bool_], wanted: str, remedy: str, first_row: int | None
+) -> None:
     """Raise for the first bad row of a column (N,)."""
     if bad.any():
         row = int(bad.argmax())
-        place = f" in row {row + 1}" if numbered else ""
+        place = "" if first_row is None else f" in row {first_row + row}"
         raise InputError(f"{wanted}; got {value[row]:g}{place}. {remedy}")
 
 

@@ -21,7 +21,7 @@ from pmcnet.bnn.likelihoods.base import (
 from pmcnet.bnn.likelihoods.known_noise import MOST_NOISE, KnownGaussian
 from pmcnet.bnn.likelihoods.normal_noise import NormalNoise
 from pmcnet.bnn.likelihoods.response import Response, Units
-from pmcnet.bnn.likelihoods.row_scale import RowScale
+from pmcnet.bnn.likelihoods.row_scale import RowScale, rounding_floor
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 
@@ -37,7 +37,9 @@ class GaussianNoise(NormalNoise):
         if response.y.ndim == 2:
             return KnownGaussian.for_response(response, units)
         if isinstance(response.noise, str):
-            return RowGaussian() if response.noise == "by-row" else LearnedGaussian()
+            if response.noise == "by-row":
+                return RowGaussian(floor=rounding_floor(units.to_network(response.y)))
+            return LearnedGaussian()
         sigma = float(response.noise) / units.scale
         if not 1 / MOST_NOISE <= sigma <= MOST_NOISE:
             raise InputError(
@@ -114,7 +116,7 @@ class RowGaussian(RowScale, GaussianNoise):
         residual = (y - column(output, y)) * inverse  # (P, N)
         square = residual.square()
         log_prob = -0.5 * square - log_sigma - 0.5 * math.log(2 * math.pi)
-        return self.gradients_by(log_prob, residual * inverse, square - 1)
+        return self.gradients_by(output, extra, log_prob, residual * inverse, square - 1)
 
     def deviation(self, output: Tensor, extra: Tensor) -> Tensor:
         """sigma (P, N)."""
@@ -122,7 +124,7 @@ class RowGaussian(RowScale, GaussianNoise):
 
     def noise_variance(self, extra: Tensor) -> Tensor:
         """That of a row whose second output is 0 (P,)."""
-        return (2 * extra[..., 0]).exp()
+        return (self.floor + extra[..., 0].exp()).square()
 
     def aleatoric(self, mean: Tensor, output: Tensor, extra: Tensor) -> Tensor:
         """sigma^2 (P, N)."""

@@ -117,8 +117,11 @@ class LogNormal(LogNoise):
     @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
         """With one scale, or with one by row."""
-        spread = _spread(cls.targets(response.y, units), response.weight)
-        return cls._chosen(response, LogNormal(spread=spread), RowLogNormal(spread=spread))
+        z = cls.targets(response.y, units)
+        spread = _spread(z, response.weight)
+        return cls._chosen(
+            response, z / spread, LogNormal(spread=spread), RowLogNormal(spread=spread)
+        )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ by the output and -z (log f)'(z) - 1 by log sigma.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -17,8 +17,8 @@ from pmcnet.bnn.likelihoods.base import Gradients, LearnedScale, Likelihood, col
 from pmcnet.bnn.likelihoods.location_scale import Regression
 from pmcnet.bnn.likelihoods.mixture_quantiles import mixture_quantile
 from pmcnet.bnn.likelihoods.noise_shapes import Laplace, Shape, Student
-from pmcnet.bnn.likelihoods.response import Response, Units
-from pmcnet.bnn.likelihoods.row_scale import RowScale
+from pmcnet.bnn.likelihoods.response import Array, Response, Units
+from pmcnet.bnn.likelihoods.row_scale import RowScale, rounding_floor
 from pmcnet.errors import InputError
 from pmcnet.rng import Stream
 
@@ -43,7 +43,9 @@ class ShapedNoise(LearnedScale, Regression):
         """Log sigma: (P, 1)."""
         return extra[:, :1]
 
-    def gradients_by(self, log_prob: Tensor, by_mean: Tensor, by_log_scale: Tensor) -> Gradients:
+    def gradients_by(
+        self, output: Tensor, extra: Tensor, log_prob: Tensor, by_mean: Tensor, by_log_scale: Tensor
+    ) -> Gradients:
         """From the derivatives of each row by the mean and by log sigma (P, N)."""
         return Gradients(log_prob, by_mean[..., None], by_log_scale[..., None])
 
@@ -60,12 +62,13 @@ class ShapedNoise(LearnedScale, Regression):
         z = (y - column(output, y)) * inverse  # (P, N)
         by_z, by_own = self.shape.gradients(z, own)
         log_prob = self.shape.log_density(z, own) - log_sigma
-        found = self.gradients_by(log_prob, -by_z * inverse, -z * by_z - 1)
+        found = self.gradients_by(output, extra, log_prob, -by_z * inverse, -z * by_z - 1)
         return found._replace(extra=torch.cat([found.extra, by_own], -1))
 
     def noise_variance(self, extra: Tensor) -> Tensor:
         """sigma^2 times the variance of the shape; by row that of a typical one."""
-        return (2 * extra[:, 0]).exp() * self.shape.variance(extra[:, 1:])
+        typical = extra.new_zeros(len(extra), 1, self.n_outputs)
+        return self.deviation(typical, extra)[:, 0].square()
 
     def deviation(self, output: Tensor, extra: Tensor) -> Tensor:
         """Standard deviation of the noise."""
@@ -101,14 +104,27 @@ class ShapedNoise(LearnedScale, Regression):
         return torch.stack(found, dim=-1)
 
     @classmethod
-    def _chosen(cls, response: Response, common: Likelihood, by_row: Likelihood) -> Likelihood:
-        """The member for a response: with one scale or, where it is asked for, one by row."""
+    def _chosen(
+        cls, response: Response, z: Array, common: Likelihood, by_row: RowScale
+    ) -> Likelihood:
+        """The member for a response: with one scale or, where it is asked for, one by row.
+
+        Args:
+            response: says which.
+            z: what the network predicts, in its units.
+            common: the member with one scale.
+            by_row: the other one, before it has a floor.
+        """
         if response.noise not in ("learn", "by-row"):
             raise InputError(
                 f"{cls.__name__} learns its scale: noise must be learn or by-row; got "
                 f"{response.noise!r:.60}. Give noise with likelihood gaussian."
             )
-        return by_row if response.noise == "by-row" else common
+        if response.noise != "by-row":
+            return common
+        floored: Any = replace(by_row, floor=rounding_floor(z))
+        found: Likelihood = floored
+        return found
 
 
 @dataclass(frozen=True)
@@ -120,7 +136,7 @@ class StudentT(ShapedNoise):
     @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
         """With one scale, or with one by row."""
-        return cls._chosen(response, StudentT(), RowStudentT())
+        return cls._chosen(response, units.to_network(response.y), StudentT(), RowStudentT())
 
 
 @dataclass(frozen=True)
@@ -137,7 +153,9 @@ class LaplaceNoise(ShapedNoise):
     @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
         """With one scale, or with one by row."""
-        return cls._chosen(response, LaplaceNoise(), RowLaplaceNoise())
+        return cls._chosen(
+            response, units.to_network(response.y), LaplaceNoise(), RowLaplaceNoise()
+        )
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ FORMS: dict[type, Callable[[Any], Form]] = {
     Gaussian: lambda given: (GAUSSIAN, given.sigma, 0.0),
     LearnedGaussian: lambda given: (LEARNED_GAUSSIAN, 0.0, 0.0),
     GeneralisedGaussian: lambda given: (GENERALISED_GAUSSIAN, given.alpha, given.rho),
-    RowGaussian: lambda given: (ROW_GAUSSIAN, given.sensitivity, 0.0),
+    RowGaussian: lambda given: (ROW_GAUSSIAN, given.sensitivity, given.floor),
     Bernoulli: lambda given: (BERNOULLI, 0.0, 0.0),
     Categorical: lambda given: (CATEGORICAL, float(given.n_classes), 0.0),
 }
@@ -58,7 +58,7 @@ def log_likelihood(form, out, n, y, weight, row, theta, own, score):
     if code == GENERALISED_GAUSSIAN:
         return _generalised_gaussian(a, b, out, n, y, weight, row)
     if code == ROW_GAUSSIAN:
-        return _row_gaussian(a, out, n, y, weight, row, theta, own, score)
+        return _row_gaussian(a, b, out, n, y, weight, row, theta, own, score)
     if code == BERNOULLI:
         return _bernoulli(out, n, y, weight, row)
     return _categorical(int(a), out, n, y, weight, row)
@@ -92,20 +92,24 @@ def _learned_gaussian(out, n, y, weight, row, theta, own, score):
 
 
 @inlined
-def _row_gaussian(sensitivity, out, n, y, weight, row, theta, own, score):
+def _row_gaussian(sensitivity, floor, out, n, y, weight, row, theta, own, score):
     typical = theta[own]
     logs, by_typical, weights = zero(out), zero(out), zero(out)
     for t in range(0, n, lanes(out)):
-        w, log_sigma = load(weight, row + t), load(out, n + t) * sensitivity + typical
-        inverse = exp(0.0 - log_sigma)
+        w, log_above = load(weight, row + t), load(out, n + t) * sensitivity + typical
+        above, log_sigma = exp(log_above), log_above
+        sigma = above + floor
+        if floor > 0.0:
+            log_sigma = log(sigma)
+        inverse = 1.0 / sigma
         z = (load(y, row + t) - load(out, t)) * inverse
-        excess = z * z - 1.0
+        excess = (z * z - 1.0) * above * inverse
         logs = logs + where_above(w, 0.0, w * (z * z * -0.5 - log_sigma), zero(out))
         weights = weights + w
-        by_log_sigma = where_above(w, 0.0, w * excess, zero(out))
-        by_typical = by_typical + by_log_sigma
+        by_log_above = where_above(w, 0.0, w * excess, zero(out))
+        by_typical = by_typical + by_log_above
         store(out, t, where_above(w, 0.0, w * z * inverse, zero(out)))
-        store(out, n + t, by_log_sigma * sensitivity)
+        store(out, n + t, by_log_above * sensitivity)
     add_to(score, len(score) - 1, total(by_typical))
     return np.float64(total(logs)) - np.float64(total(weights)) * _HALF_LOG_2PI
 
