@@ -1,6 +1,8 @@
 """Counts with exposures and times with events, from tables to run folders and back."""
 
 import json
+import re
+import shutil
 import tomllib
 
 import numpy as np
@@ -130,6 +132,30 @@ def test_families_of_counts_are_compared(folder, tmp_path, no_page):
     done(*again)
     csv = [(tmp_path / name / "predictions.csv").read_text() for name in ("run", "again")]
     assert csv[0] == csv[1]
+
+
+@pytest.mark.parametrize("kind", ["counts", "times"])
+def test_interrupted_runs_go_on(kind, counts, times, tmp_path, no_page):
+    whole = {"counts": counts, "times": times}[kind]
+    again = tmp_path / "again"
+    shutil.copytree(whole, again)
+    shutil.rmtree(again / "model")
+    for name in ("metrics.json", "predictions.csv"):
+        (again / name).unlink()
+    done("resume", again)
+    for name in ("predictions.csv", "model/tensors.safetensors"):
+        assert (again / name).read_bytes() == (whole / name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["counts", "times"])
+def test_checkpoints_belong_to_their_second_column(kind, counts, times, tmp_path):
+    whole, name = {"counts": (counts, "exposure"), "times": (times, "event")}[kind]
+    again = tmp_path / "again"
+    shutil.copytree(whole, again)
+    (again / "metrics.json").unlink()
+    text = (again / "config.toml").read_text()
+    (again / "config.toml").write_text(re.sub(rf'^{name} = ".*"', f'{name} = ""', text, flags=re.M))
+    refused("resume", again, says=(f"it was begun with another {name}",))
 
 
 def test_events_make_censored_times(times):

@@ -118,7 +118,7 @@ def test_name_that_is_too_long_is_free(tmp_path):
         ("[method_options]\na = " + "9" * 400, "method_options.a must be a number"),
         ("[method_options]\na = 1979-05-27", "method_options.a must be"),
         ('"\\u001b[2J" = 1', "there is no setting '.x1b.2J'"),
-        ("data = 'w'\nnoise = '" + "\\x1b" * 9 + "'", "noise must be learn"),
+        ("data = 'w'\nnoise = '" + "\\x1b" * 9 + "'", "noise must be auto, learn"),
     ],
 )
 def test_config_that_cannot_be_is_refused_in_a_line(tmp_path, text, says):

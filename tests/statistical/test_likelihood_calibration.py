@@ -49,7 +49,10 @@ class Model(NamedTuple):
 
 
 MODELS = {
-    "by-row": Model(HierarchicalMLP((1, 2, 2), base=0.5, per_output=True), RowGaussian(-0.5, 0.5)),
+    "by-row": Model(
+        HierarchicalMLP((1, 2, 2), base=0.5, per_output=True),
+        RowGaussian(-0.5, 0.5, floor=0.1),
+    ),
     "student-t": Model(MLP((1, 3, 1)), StudentT(-1.0, 0.5)),
     "negative-binomial": Model(MLP((2, 2, 1)), NegativeBinomial(centre=1.0, spread=0.7)),
     "censored": Model(MLP((2, 2, 1)), CensoredWeibull(-0.5, 0.5, spread=1.2, centre=2.0)),

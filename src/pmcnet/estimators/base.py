@@ -281,7 +281,8 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _question(self, X: Any) -> tuple[ParticlePosterior, Tensor]:
         """What predicts these rows, and the network's inputs."""
-        return predicting(self.posterior_, self.encoded(X))
+        rows = self.encoded(X)  # refuses to go on without a fit
+        return predicting(self.posterior_, rows)
 
     def _draws(self, X: Any, n_passes: int, seed: int) -> Array:
         posterior, x = self._question(X)

@@ -1,0 +1,35 @@
+"""The guides name what there is, and the Python of the guide to the estimators runs."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pmcnet.bnn.likelihoods.registry import FAMILIES
+from pmcnet.runs.config import RunSettings
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_likelihood_has_its_rows(name):
+    assert re.search(rf"^\| `{name}` \|", (DOCS / "estimators.md").read_text(), re.MULTILINE)
+    rows = [line for line in (DOCS / "bnn.md").read_text().splitlines() if line.startswith("| `")]
+    for kind in FAMILIES[name]:
+        assert any(f"`{kind.__name__}(" in row.split("|")[1] for row in rows), kind
+
+
+def test_every_setting_of_a_run_is_named():
+    text = (DOCS / "cli.md").read_text()
+    missing = [name for name in RunSettings.__dataclass_fields__ if f"`{name}`" not in text]
+    assert missing == ["method_options"]  # which is a table of its own
+    assert "`[method_options]`" in text
+
+
+@pytest.mark.slow
+def test_guide_to_the_estimators_runs():
+    text = (DOCS / "estimators.md").read_text()
+    names: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(compile(block, "estimators.md", "exec"), names)
+    assert names["model"].formulation_reason_
