@@ -52,6 +52,7 @@ def test_simplest_wins_within_the_error_of_the_best():
     assert simplest([b, a, c]) == 0
     assert simplest([c, b, a]) == 1
     assert simplest([a, b._replace(log_evidence=-6.0)]) == 1
+    assert simplest([a, b._replace(log_evidence_error=0.5, waypoint="a")]) == 1  # one run for both
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_prior_of_classes_is_compared_too():
     x, y = rows(80, False)
     model = PMCNetClassifier((3,), **SMALL).fit(x, y > 0)
     names = [each["name"] for each in model.comparisons_]
-    assert names == ["categorical, prior N(0, 1^2)", "categorical, scales by layer"]
+    assert names == ["categorical, scales by layer", "categorical, prior N(0, 1^2)"]
     assert model.prior_std_ in (1.0, "layer")
 
 

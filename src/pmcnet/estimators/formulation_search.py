@@ -1,8 +1,9 @@
 """Which likelihood, noise and prior a fit takes: as asked for, or by the evidence.
 
-Likelihoods and kinds of noise are compared first, with scales per layer; then the prior, with what
-won. Each is annealed by small islands on some of the rows. The first alternative, the simplest,
-wins unless log Z of another one is larger by more than its error (`tune.alternatives`).
+Likelihoods and kinds of noise are compared first, with scales by layer; then scales by input and a
+fixed prior, with what won. Each is annealed by small islands on some of the rows. The first
+alternative, the simplest, wins unless log Z of another one is larger by more than its error
+(`tune.alternatives`); among priors the first are scales by layer.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ from pmcnet.methods.evidence_islands import N_PARTICLES, SHARE, particle_seconds
 
 FIXED = 1.0
 """The prior's standard deviation where none is given and none is searched."""
-_MOST_TRIALS = 5
+_MORE_PRIORS = 2  # that are compared with scales by layer
 _EXCESS = 3.0  # estimated cost of the comparisons, in their share of the time, that is still tried
 
 
@@ -79,7 +80,9 @@ class FormulationSearch:
     def found(self) -> Settled:
         """The formulation."""
         start = first(self.asked, self.rows)
-        sampler = self.method.comparing(self.seconds, _MOST_TRIALS)
+        likelihoods = self._candidates()
+        n_runs = self._n_runs(likelihoods)
+        sampler = self.method.comparing(self.seconds, n_runs)
         scalable = sampler is not None and self.rows.can_sample_scales()
         if not scalable and (self.asked.prior_std == "hierarchical" or start.prior_std in SCALES):
             raise InputError(
@@ -92,17 +95,16 @@ class FormulationSearch:
         open_prior = scalable and self.asked.prior_std in ("auto", "hierarchical")
         begun = start._replace(prior_std="layer") if open_prior else start
         scale = "layer" if open_prior else self.asked.prior_std
-        likelihoods = [
-            begun._replace(likelihood=likelihood, noise=noise)
-            for likelihood, noise in self._candidates()
+        alternatives = [
+            begun._replace(likelihood=likelihood, noise=noise) for likelihood, noise in likelihoods
         ]
-        if not self._affordable(likelihoods[-1]):
+        if not self._affordable(alternatives[-1], n_runs):
             return Settled(begun, [], "", scale)
-        chosen, comparisons = self._chosen(likelihoods, sampler, [])
+        chosen, comparisons = self._chosen(alternatives, sampler, [])
         if open_prior:
             priors: list[FoundPrior] = ["layer", "ard"] if self.rows.x.shape[1] > 1 else ["layer"]
             if self.asked.prior_std == "auto":
-                priors = [FIXED, *priors]
+                priors.append(FIXED)
             alternatives = [chosen._replace(prior_std=prior) for prior in priors]
             chosen, more = self._chosen(alternatives, sampler, comparisons)
             comparisons += [each for each in more if each not in comparisons]
@@ -116,6 +118,11 @@ class FormulationSearch:
         rows = self.rows
         found = candidates(self.asked.likelihood, self.asked.noise, rows.task, rows.response.y)
         return found if rows.has_layers else found[:1]
+
+    def _n_runs(self, likelihoods: Sequence[tuple[str, Noise]]) -> int:
+        """Runs of islands at most: noise by row needs none for one noise level."""
+        n_likelihoods = len(likelihoods) - any(noise == "by-row" for _, noise in likelihoods)
+        return n_likelihoods + _MORE_PRIORS
 
     def _chosen(
         self,
@@ -142,13 +149,15 @@ class FormulationSearch:
         target, units = self.rows.target(formulation), self.rows.units(formulation)
         n = min(len(target.x), SEARCH_ROWS)
         offset = float(units.log_density(np.zeros(()))) * float(self.rows.response.weight[:n].sum())
-        return tune.Alternative(formulation.described, target.at(slice(0, n)), offset)
+        waypoint = "" if target.likelihood.simpler is None else _one_level(formulation).described
+        return tune.Alternative(formulation.described, target.at(slice(0, n)), offset, waypoint)
 
-    def _affordable(self, formulation: Formulation) -> bool:
+    def _affordable(self, formulation: Formulation, n_runs: int) -> bool:
         """Whether comparing takes about its share of the budget at most."""
         target = self.rows.target(formulation)
         cost = Cost.of(target.at(slice(0, min(len(target.x), SEARCH_ROWS))))
-        return _MOST_TRIALS * N_PARTICLES * particle_seconds(cost) <= _EXCESS * SHARE * self.seconds
+        seconds = n_runs * N_PARTICLES * particle_seconds(cost)
+        return seconds <= _EXCESS * SHARE * self.seconds
 
     def _say_comparison(self, found: tune.Comparison) -> None:
         self._say(f"{found.name}: log Z {found.log_evidence:.1f} +- {found.log_evidence_error:.1f}")
@@ -156,6 +165,10 @@ class FormulationSearch:
     def _say(self, text: str) -> None:
         for observer in self.observers:
             observer.stage(text)
+
+
+def _one_level(formulation: Formulation) -> Formulation:
+    return formulation._replace(noise="learn")
 
 
 def _reason(chosen: str, comparisons: Sequence[tune.Comparison]) -> str:
@@ -169,5 +182,5 @@ def _reason(chosen: str, comparisons: Sequence[tune.Comparison]) -> str:
     if margin >= 0:
         why = f"log Z is larger by {margin:.1f} than with {top.name}, the next"
     else:
-        why = f"the simplest within the error of the best log Z, {top.name}, ahead by {-margin:.1f}"
+        why = f"log Z of {top.name} is ahead by {-margin:.1f}, within its error"
     return f"Model: {chosen}; {why}."

@@ -4,15 +4,22 @@ Every alternative is annealed by a few small islands with the same seed. Their d
 the standard error of log Z, and an alternative competes with the best one where the two differ by
 no more than two errors of the difference. Of those that compete the first one given, the simplest,
 is chosen. Log Z of different units of y are compared in the same ones: `offset`.
+
+Short runs leave log Z too small, by more nats than models may differ. Where annealing goes by way
+of another alternative, its first waypoint, one run compares the two: the difference of log Z there
+and at the end is that of the same particles, and so is its error, from the islands' differences.
 """
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import torch
+from torch import Tensor
 
+from pmcnet.ais.agreement import standard_error
+from pmcnet.ais.annealed.state import islands_evidence_error
 from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.diagnostics import log_evidence
 from pmcnet.ais.islands.algorithm import Islands
 from pmcnet.bnn import BayesianTarget
 
@@ -21,32 +28,60 @@ _ERRORS = 2.0
 
 
 class Alternative(NamedTuple):
-    """A model with its name; `offset` is what its log Z is short of, in the units of all."""
+    """A model with its name; `offset` is what its log Z is short of, in the units of all.
+
+    `waypoint` is the name of the alternative that the target's first waypoint is, if any.
+    """
 
     name: str
     target: BayesianTarget
     offset: float = 0.0
+    waypoint: str = ""
 
 
 class Comparison(NamedTuple):
-    """Log Z of an alternative with its standard error, and what its islands took."""
+    """Log Z of an alternative with its standard error, and what its islands took.
+
+    `waypoint` names the alternative whose run it shares: the error is then that of the difference.
+    """
 
     name: str
     log_evidence: float
     log_evidence_error: float
     seconds: float
+    waypoint: str = ""
 
 
 def compared(
     alternative: Alternative, sampler: Islands, *, seed: int, comm: Communicator = SERIAL
-) -> Comparison:
-    """Run an alternative's islands."""
-    result = sampler.run(alternative.target, seed=seed, comm=comm)
-    numbers = torch.tensor(
-        [result.log_evidence, result.log_evidence_error, result.state.seconds], dtype=torch.float64
+) -> list[Comparison]:
+    """Run an alternative's islands: its comparison, after that of its waypoint."""
+    reached: list[Tensor] = []
+
+    def watch(state: Any, info: Any) -> None:
+        if state.batch.stage == 1 and not reached:
+            reached.append(state.batch.island_log_evidence)
+
+    result = sampler.run(alternative.target, seed=seed, observers=[watch], comm=comm)
+    last = comm.agreed(result.state.log_evidences) + alternative.offset  # (G,)
+    (seconds,) = comm.agreed(last.new_tensor([result.state.seconds])).tolist()
+    if not (alternative.waypoint and reached):
+        return [_comparison(alternative.name, last, seconds)]
+    first = comm.agreed(reached[0]) + alternative.offset
+    simpler, gain = _comparison(alternative.waypoint, first, 0.0), last - first
+    own = Comparison(
+        alternative.name,
+        simpler.log_evidence + float(gain.mean()),
+        float(standard_error(gain)),
+        seconds,
+        alternative.waypoint,
     )
-    log_z, error, seconds = comm.agreed(numbers).tolist()
-    return Comparison(alternative.name, log_z + alternative.offset, error, seconds)
+    return [simpler, own]
+
+
+def _comparison(name: str, log_z: Tensor, seconds: float) -> Comparison:
+    """From log Z by each island (G,)."""
+    return Comparison(name, float(log_evidence(log_z)), islands_evidence_error(log_z), seconds)
 
 
 def simplest(found: Sequence[Comparison]) -> int:
@@ -55,6 +90,10 @@ def simplest(found: Sequence[Comparison]) -> int:
 
     def competes(each: Comparison) -> bool:
         noise = math.hypot(each.log_evidence_error, top.log_evidence_error)
+        if top.waypoint == each.name:
+            noise = top.log_evidence_error
+        if each.waypoint == top.name:
+            noise = each.log_evidence_error
         return top.log_evidence - each.log_evidence <= _ERRORS * noise
 
     return next(i for i, each in enumerate(found) if competes(each))
@@ -79,13 +118,13 @@ def choose(
         progress: called with each that is made.
         comm: shares each run between processes.
     """
-    before = {each.name: each for each in known}
-    found = []
-    for alternative in alternatives:
-        each = before.get(alternative.name)
-        if each is None:
-            each = compared(alternative, sampler, seed=seed, comm=comm)
+    found = {each.name: each for each in known}
+    for alternative in sorted(alternatives, key=lambda each: not each.waypoint):  # two at once
+        if alternative.name in found:
+            continue
+        for each in compared(alternative, sampler, seed=seed, comm=comm):
+            found[each.name] = each
             if progress is not None:
                 progress(each)
-        found.append(each)
-    return simplest(found), found
+    ordered = [found[alternative.name] for alternative in alternatives]
+    return simplest(ordered), ordered
