@@ -35,7 +35,7 @@ def local_gradients(
         source: of the noise.
         share: of the prior, n_batch / N for Bayes' rule.
     """
-    if not isinstance(target.network, MLP):
+    if type(target.network) is not MLP:
         raise InputError(
             'estimator "local" draws the outputs of fully connected layers, so it needs an MLP; '
             "got a "

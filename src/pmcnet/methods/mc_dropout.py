@@ -134,7 +134,7 @@ class MCDropout(TrainedMethod):
     def _gradient(
         self, target: BayesianTarget, theta: Tensor, batch: Batch, source: Stream
     ) -> Tensor:
-        if isinstance(target.network, MLP):
+        if type(target.network) is MLP:
             score = self._mlp_score(target, target.network, theta, batch, source)
         else:
             mask = self.masks(target, 1, source)

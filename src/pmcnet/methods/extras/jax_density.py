@@ -15,6 +15,7 @@ from pmcnet.bnn import (
     Categorical,
     Gaussian,
     GaussianPrior,
+    HierarchicalMLP,
     LaplacePrior,
     LayerGaussianPrior,
     LearnedGaussian,
@@ -36,10 +37,10 @@ def log_density(target: BayesianTarget) -> Callable[[Array], Array]:
     import jax.numpy as jnp
 
     network = target.network
-    if not isinstance(network, MLP):
+    if not isinstance(network, MLP) or isinstance(network, HierarchicalMLP):
         raise InputError(
-            f"nuts needs a network of hidden layers; got {type(network).__name__}. Use hidden "
-            "layers."
+            f"nuts needs a network of hidden layers with a fixed prior; got "
+            f"{type(network).__name__}. Use MLP."
         )
     x, y = (jnp.asarray(rows.double().cpu().numpy()) for rows in (target.x, target.y))
     weight = None if target.weight is None else jnp.asarray(target.weight.double().cpu().numpy())

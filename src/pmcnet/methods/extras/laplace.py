@@ -22,6 +22,8 @@ from torch import Tensor
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import (
     BayesianTarget,
+    Bernoulli,
+    Categorical,
     Gaussian,
     GaussianPrior,
     LayerGaussianPrior,
@@ -225,10 +227,13 @@ def _in_double(target: BayesianTarget) -> BayesianTarget:
 
 def _noise(target: BayesianTarget, mode: Tensor) -> float | None:
     """The noise's standard deviation; classes have none."""
-    if target.likelihood.task == "classification":
+    if isinstance(target.likelihood, Bernoulli | Categorical):
         return None
     if isinstance(target.likelihood, Gaussian):
         return target.likelihood.sigma
     if isinstance(target.likelihood, LearnedGaussian):
         return math.exp(float(mode[-1]))
-    raise InputError(f"laplace knows Gaussian noise; got {target.likelihood}. Use another method.")
+    raise InputError(
+        f"laplace knows Bernoulli, categorical and Gaussian likelihoods; got {target.likelihood}. "
+        "Use another method."
+    )

@@ -77,7 +77,7 @@ def _library() -> Any:
 def _module(target: BayesianTarget, theta: Tensor, uncertain: set[str]) -> nn.Module:
     """The network at theta, with the parameters that are not uncertain fixed."""
     network = target.network
-    if isinstance(network, MLP):
+    if type(network) is MLP:  # scales among the parameters are no part of a module
         with torch.random.fork_rng(devices=[]):  # its starting values, which are overwritten
             module: nn.Module = network.module()
     elif isinstance(network, ModuleNetwork):
