@@ -40,7 +40,7 @@ def model_options(command: Any) -> Any:
             "event was observed (1, true, yes) or the row is censored (0, false, no). Without it "
             "all were.",
         ),
-        click.option("--hidden", help="Units of each hidden layer, e.g. 16 or 50,50. Default: 16."),
+        click.option("--hidden", help="Units of each hidden layer, e.g. 16 or 50,50. Default: 50."),
         click.option(
             "--activation",
             type=click.Choice(["tanh", "relu", "sigmoid", "silu"]),

@@ -69,7 +69,7 @@ class PMCNetEstimator(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (16,),
+        hidden_layer_sizes: Sequence[int] = (50,),
         activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
         *,
         module: ModuleSource = None,

@@ -90,5 +90,5 @@ def check_sizes(sizes: Any) -> None:
     )
     if not (whole and all(size > 0 for size in sizes)):
         raise InputError(
-            f"hidden_layer_sizes must be positive whole numbers, e.g. (16,); got {sizes}."
+            f"hidden_layer_sizes must be positive whole numbers, e.g. (50,); got {sizes}."
         )

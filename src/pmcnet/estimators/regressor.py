@@ -65,7 +65,7 @@ class PMCNetRegressor(NumberEstimator):
 
     def __init__(
         self,
-        hidden_layer_sizes: Sequence[int] = (16,),
+        hidden_layer_sizes: Sequence[int] = (50,),
         activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh",
         *,
         module: ModuleSource = None,

@@ -62,7 +62,7 @@ class RunSettings:
     exposure: str = ""
     event: str = ""
     drop: tuple[str, ...] = ()
-    hidden: tuple[int, ...] = (16,)
+    hidden: tuple[int, ...] = (50,)
     activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh"
     method: str = "auto"
     method_options: Mapping[str, Value] = field(default_factory=dict)
