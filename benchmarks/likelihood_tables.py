@@ -74,6 +74,7 @@ def ours(
     model.fit(x, values(y))
     seconds = time.perf_counter() - start
     about = {
+        "hidden_layer_sizes": list(model.hidden_layer_sizes),
         "method": model.method_,
         "formulation": model.formulation_.described,
         "verdict": str(model.verdict_),

@@ -34,7 +34,8 @@ def test_config_repeats_the_run(run, request, tmp_path):
 
 def test_config_repeats_a_run_whose_prior_and_size_were_chosen(tmp_path):
     path = written(classes(), tmp_path / "rows.csv")
-    done("fit", path, "--target", "y", "--hidden", 2, "--budget", "1s", "--out", tmp_path / "first")
+    first = ("--hidden", 2, "--budget", "20s", "--out", tmp_path / "first")
+    done("fit", path, "--target", "y", *first)
     config = tomllib.loads((tmp_path / "first" / "config.toml").read_text())
     assert config["prior_std"] in (1.0, "layer", "ard")
     assert config["provenance"]["asked_prior_std"] == "auto"

@@ -61,6 +61,7 @@ def test_simplest_wins_within_the_error_of_the_best():
         (np.array([0.0, 1, 2, 0, 4]), ["poisson", "negative-binomial"]),
         (np.array([0.0, 10, 2, 0, 40]), ["poisson", "negative-binomial", "gaussian", "gaussian"]),
         (np.array([1.0, 1.1, 1.2, 1.0, 9.0]), ["gaussian", "gaussian", "lognormal"]),
+        (np.array([0.0, 1, 0, 1, 1]), ["gaussian", "gaussian"]),
         (np.array([-1.0, 1.1, 1.2, 1.0, 9.0]), ["gaussian", "gaussian"]),
     ],
 )

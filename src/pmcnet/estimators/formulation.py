@@ -91,8 +91,8 @@ def candidates(likelihood: str, noise: AskedNoise, task: Task, y: Array) -> list
 
 
 def _are_counts(y: Array) -> bool:
-    """Whole numbers from 0, with a 0 among them."""
-    return bool(y.min() == 0 and (y == np.round(y)).all())
+    """Whole numbers from 0, with a 0 among them, of at least three kinds."""
+    return bool(y.min() == 0 and (y == np.round(y)).all() and len(np.unique(y)) > 2)
 
 
 def _skewness(y: Array) -> float:
