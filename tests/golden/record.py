@@ -108,7 +108,7 @@ def fitted(task: str, method: str, options: dict[str, Any], **settings: Any) -> 
         "random_state": 3,
         "device": "cpu",
         "budget": "10s",
-    }
+    } | ({"noise": "learn"} if task == "regression" else {})
     model = kind(method=method, method_options=options, **(common | settings)).fit(x, y)
     if task == "regression":
         mean, std = model.predict(x, return_std=True)
