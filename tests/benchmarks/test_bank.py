@@ -40,7 +40,7 @@ def files_of(folder: Path, case, stored: dict, runs: list[dict]) -> Namespace:
 
 def test_cases_are_many_and_mostly_small():
     dims = np.array([case.dim for case in cases.CASES])
-    assert len(cases.CASES) == len(BY_NAME) == 26
+    assert len(cases.CASES) == len(BY_NAME) == 28
     assert (dims.min(), (dims < 1000).sum() >= 24, (dims < 200).sum() >= 12) == (17, True, True)
     assert dims[[case.reference == "nuts" for case in cases.CASES]].max() <= 200
     assert {len(case.hidden) for case in cases.CASES} == {1, 2}
