@@ -386,7 +386,7 @@ def test_estimator_refuses_what_is_no_count():
 
 
 def bias_only(likelihood, y):
-    """A network on inputs of 0, so that only its bias is told by the data."""
+    """A network on inputs of 0, so that the data determine its bias alone."""
     x = torch.zeros(len(y), 1, dtype=torch.float64)
     return BayesianTarget(MLP((1, 1)), likelihood, x, y)
 

@@ -9,7 +9,7 @@ incremental weights estimates Z (Neal, 2001; Del Moral, Doucet and Jasra, 2006; 
 Zhou, Johansen and Aston, 2016).
 
 A target may name waypoints, easier targets with the same parameters and prior, whose posteriors are
-reached one after the other (`stages`).
+reached one after the other (`staged_path`).
 """
 
 import math
