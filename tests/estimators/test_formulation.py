@@ -52,7 +52,9 @@ def test_simplest_wins_within_the_error_of_the_best():
     assert simplest([b, a, c]) == 0
     assert simplest([c, b, a]) == 1
     assert simplest([a, b._replace(log_evidence=-6.0)]) == 1
-    assert simplest([a, b._replace(log_evidence_error=0.5, waypoint="a")]) == 1  # one run for both
+    shared = b._replace(waypoint="a", gain_error=0.5)  # one run for both
+    assert simplest([a, shared]) == 1
+    assert simplest([shared._replace(name="d"), c._replace(log_evidence=-5.5)]) == 0  # two runs
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ class FormulationSearch:
         method: of the fit.
         seconds: its budget.
         seed: of every comparison.
-        observers: are told.
+        observers: watch the fit.
         comm: shares each comparison between processes.
     """
 

@@ -69,7 +69,7 @@ class ScaleSearch:
     Args:
         method: of each fit.
         seed: of each.
-        observers: are told.
+        observers: watch the fit.
         comm: shares each fit between processes.
     """
 

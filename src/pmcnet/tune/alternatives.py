@@ -42,7 +42,8 @@ class Alternative(NamedTuple):
 class Comparison(NamedTuple):
     """Log Z of an alternative with its standard error, and what its islands took.
 
-    `waypoint` names the alternative whose run it shares: the error is then that of the difference.
+    `waypoint` names the alternative whose run it shares, if any; `gain_error` is the standard error
+    of the difference to that one alone.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Comparison(NamedTuple):
     log_evidence_error: float
     seconds: float
     waypoint: str = ""
+    gain_error: float = 0.0
 
 
 def compared(
@@ -69,12 +71,10 @@ def compared(
         return [_comparison(alternative.name, last, seconds)]
     first = comm.agreed(reached[0]) + alternative.offset
     simpler, gain = _comparison(alternative.waypoint, first, 0.0), last - first
-    own = Comparison(
-        alternative.name,
-        simpler.log_evidence + float(gain.mean()),
-        float(standard_error(gain)),
-        seconds,
-        alternative.waypoint,
+    own = _comparison(alternative.name, last, seconds)._replace(
+        log_evidence=simpler.log_evidence + float(gain.mean()),
+        waypoint=alternative.waypoint,
+        gain_error=float(standard_error(gain)),
     )
     return [simpler, own]
 
@@ -91,9 +91,9 @@ def simplest(found: Sequence[Comparison]) -> int:
     def competes(each: Comparison) -> bool:
         noise = math.hypot(each.log_evidence_error, top.log_evidence_error)
         if top.waypoint == each.name:
-            noise = top.log_evidence_error
+            noise = top.gain_error
         if each.waypoint == top.name:
-            noise = each.log_evidence_error
+            noise = each.gain_error
         return top.log_evidence - each.log_evidence <= _ERRORS * noise
 
     return next(i for i, each in enumerate(found) if competes(each))
