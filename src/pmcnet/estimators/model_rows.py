@@ -37,11 +37,6 @@ class ModelRows:
     prior: str
     memory: int
 
-    @property
-    def n_rows(self) -> int:
-        """N."""
-        return len(self.x)
-
     def can_sample_scales(self) -> bool:
         """Whether the prior's scales can be sampled with the weights."""
         return self.has_layers and self.prior != "laplace"
