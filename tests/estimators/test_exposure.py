@@ -182,11 +182,15 @@ def test_fit_with_takes_an_exposure():
 
 def test_unit_of_exposure_changes_the_rate_alone():
     x, y, exposure = counts(40)
-    model = PMCNetRegressor(likelihood="poisson", **QUICK)
-    known = {"return_error": True, "exposure": exposure}
-    days, error = model.fit(x, y, exposure=exposure).predict(x, **known)
-    hours = model.fit(x, y, exposure=24 * exposure).predict(x, exposure=24 * exposure)
-    assert (np.abs(hours - days) < 5 * error).all()
+    sizes = {"n_islands": 16, "n_particles": 16}  # errors of 4 islands would have 3 degrees
+    model = PMCNetRegressor(likelihood="poisson", **QUICK | {"method_options": sizes})
+    days, in_days = model.fit(x, y, exposure=exposure).predict(
+        x, return_error=True, exposure=exposure
+    )
+    hours, in_hours = model.fit(x, y, exposure=24 * exposure).predict(
+        x, return_error=True, exposure=24 * exposure
+    )
+    assert (np.abs(hours - days) < 5 * np.hypot(in_days, in_hours)).all()
 
 
 def test_cross_validation_selects_rows_of_exposure():
