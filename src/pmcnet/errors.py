@@ -29,6 +29,16 @@ class ProcessLostError(PMCNetError, RuntimeError):
     """Another process of a shared run has ended or cannot be reached."""
 
 
+class UnseenLevelsWarning(UserWarning):
+    """Rows have levels that no training row had; `counts` are the rows, by column."""
+
+    def __init__(self, counts: dict[str, int]) -> None:
+        listed = ", ".join(f"{name!r} in {n} rows" for name, n in list(counts.items())[:5])
+        more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
+        super().__init__(f"levels that training had not count as missing: {listed}{more}.")
+        self.counts = counts
+
+
 class RunInterrupted(PMCNetError):
     """A run was stopped from outside, by the signal of that number; the text says how to go on."""
 

@@ -93,24 +93,39 @@ def test_target_with_a_class_for_each_row_is_refused(fit):
 def test_features_that_are_all_constant_are_refused(fit):
     fit(
         classes().assign(x=1, z=2, city="Oslo"),
-        says=("every column but the target is constant", "that vary"),
+        says=("no column is left to predict from", "that vary"),
     )
 
 
 @pytest.mark.usefixtures("no_page")
-def test_one_constant_column_is_only_remarked(tmp_path):
+def test_one_constant_column_is_left_out_and_said(tmp_path):
     path = written(classes().assign(**{"unit [C]": "C"}), tmp_path / "rows.csv")
     result = done("fit", path, "--target", "y", *TINY, "--out", tmp_path / "run")
-    assert "constant columns say nothing: 'unit [C]'." in result.stderr
+    assert "columns left out: 'unit [C]', it is constant. --keep NAME" in result.stderr
 
 
-def test_column_without_values_is_refused_by_its_name(fit):
-    fit(classes().assign(z=np.nan), says=("column 'z' has no values at all", "--drop z"))
+@pytest.mark.usefixtures("no_page")
+def test_column_without_values_is_left_out_and_said(tmp_path):
+    path = written(classes().assign(z=np.nan), tmp_path / "rows.csv")
+    result = done("fit", path, "--target", "y", *TINY, "--out", tmp_path / "run")
+    assert "columns left out: 'z', it has no values." in result.stderr
 
 
-def test_text_among_numbers_is_refused_with_its_row(fit):
-    column = ["12", "13", "abc"] * 10
-    fit(classes().assign(z=column), says=("column 'z'", "'abc' (row 3)", "Correct those cells"))
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (("--column", "x"), "--column must be NAME=KIND"),
+        (("--column", "x=colour"), "a column is one of number"),
+        (("--column", "no=number"), "there is no column 'no'"),
+        (("--keep", "no"), "there is no column 'no'"),
+        (("--min-class-rows", "0"), "min_class_rows must be at least 1"),
+        (("--min-class-rows", "29"), "no class has 29 rows"),
+    ],
+)
+def test_what_cannot_be_asked_of_columns_is_refused(fit, option, says):
+    frame = classes()
+    frame.loc[0, "y"] = "rare"
+    fit(frame, *option, says=(says,))
 
 
 @pytest.mark.parametrize("word", ["inf", "-inf"])
@@ -127,10 +142,8 @@ def test_infinite_target_is_refused_with_its_row(fit, task):
     fit(frame, "--task", task, says=("the target 'y' has an infinity in row 8",))
 
 
-def test_missing_targets_are_counted(fit):
-    frame = classes()
-    frame.loc[[4, 9], "y"] = None
-    fit(frame, says=("missing in 2 of 30 rows, first in row 5", "drop"))
+def test_target_without_values_is_refused(fit):
+    fit(classes().assign(y=None), says=("'y' is missing in every row",))
 
 
 def test_target_of_dates_is_refused(fit):
@@ -144,12 +157,6 @@ def test_target_of_dates_in_parquet_is_refused(fit):
     file = io.BytesIO()
     numbers().assign(y=pd.date_range("2024-05-01", periods=30)).to_parquet(file, index=False)
     fit(file.getvalue(), name="rows.parquet", says=("holds dates",))
-
-
-def test_dates_among_features_of_parquet_are_refused(fit):
-    file = io.BytesIO()
-    numbers().assign(z=pd.date_range("2024-05-01", periods=30)).to_parquet(file, index=False)
-    fit(file.getvalue(), name="rows.parquet", says=("column 'z' holds dates",))
 
 
 def test_repeated_column_name_is_refused(fit):

@@ -47,17 +47,25 @@ def test_missing_columns_are_named(predict):
     predict(classes()[["city"]], "lacks the column(s) 'x', 'z'", "Add them")
 
 
-def test_unseen_category_is_refused_with_column_value_and_row(predict):
-    frame = classes()
-    frame.loc[11, "city"] = "Paris"
-    predict(frame, "column 'city' has 'Paris' in row 12", "Bergen, Oslo, Tromsø")
-
-
-def test_unseen_category_in_a_later_piece_has_its_row_in_the_table(predict, monkeypatch):
+def test_unseen_levels_are_counted_over_the_pieces_of_a_table(classified, tmp_path, monkeypatch):
     monkeypatch.setattr(run_predict, "CHUNK_ROWS", 7)
     frame = classes()
-    frame.loc[26, "city"] = "Paris"
-    predict(frame, "'Paris' in row 27")
+    frame.loc[[3, 11, 26], "city"] = "Paris"
+    path = written(frame, tmp_path / "rows.csv")
+    result = done("predict", classified, path, "-o", tmp_path / "out.csv")
+    assert "levels that training had not count as missing: 'city' in 3 rows." in result.stderr
+    found = pd.read_csv(tmp_path / "out.csv")
+    frame.loc[[3, 11, 26], "city"] = None
+    done(
+        "predict",
+        classified,
+        written(frame, tmp_path / "gaps.csv"),
+        "-o",
+        tmp_path / "gaps_out.csv",
+    )
+    gaps = pd.read_csv(tmp_path / "gaps_out.csv")
+    columns = [name for name in found if name.startswith("probability")]
+    assert (found[columns] == gaps[columns]).all(axis=None)
 
 
 def test_text_in_a_column_of_numbers_is_refused_with_its_row(predict):
@@ -103,8 +111,7 @@ def test_option_of_predict_that_cannot_be_is_refused(classified, tables, options
     [
         (classes().drop(columns="y"), "no target column 'y'"),
         (classes().assign(y="maybe"), "class 'maybe' in row 1"),
-        (classes().assign(y=None), "missing in 30 of 30 rows"),
-        (classes().assign(city="Paris"), "'Paris' in row 1"),
+        (classes().assign(y=None), "no row with a target 'y'"),
         (classes().drop(columns="x"), "lacks the column(s) 'x'"),
     ],
 )

@@ -116,14 +116,40 @@ def test_truth_values_and_whole_numbers_are_classes(tmp_path):
 
 
 @pytest.mark.usefixtures("no_page")
-def test_rare_classes_and_texts_are_trained_on(tmp_path):
+def test_rare_classes_are_trained_on_and_rare_levels_pooled(tmp_path):
     frame = classes()
     frame["city"] = [f"village {i}" if i % 3 == 0 else "Oslo" for i in range(30)]
     frame.loc[29, "y"] = "perhaps"
     path = written(frame, tmp_path / "rows.csv")
     result = done("fit", path, "--target", "y", *TINY, "--out", tmp_path / "run")
-    assert "that no other rows have were taken for training" in result.stderr
-    assert "village" not in done("predict", tmp_path / "run", path).stderr
+    assert "class 'perhaps' has one row" in result.stderr
+    later = written(frame.assign(city="Rome"), tmp_path / "later.csv")
+    assert (
+        "levels that training had not count as missing: 'city' in 30 rows"
+        in done("predict", tmp_path / "run", later).stderr
+    )
+
+
+def test_columns_are_read_and_reported_and_rows_without_target_predicted(tmp_path):
+    frame = classes().assign(
+        id=range(30), seen=pd.date_range("2024-05-01", periods=30).strftime("%d.%m.%Y")
+    )
+    frame.loc[[4, 9], "y"] = None
+    path = written(frame, tmp_path / "rows.csv")
+    options = ("--column", "city=drop", *TINY, "--out", tmp_path / "run")
+    result = done("fit", path, "--target", "y", *options)
+    assert "the target is missing in 2 of 30 rows; these are not fitted but predicted" in (
+        result.stderr
+    )
+    found = pd.read_csv(tmp_path / "run" / "missing_targets.csv")
+    assert found["row"].tolist() == [5, 10]
+    assert set(found["prediction"]) <= set(frame["y"].dropna())
+    page = (tmp_path / "run" / "report.html").read_text()
+    for words in ("How the columns were read", "dates like %d.%m.%Y", "it is an identifier"):
+        assert words in page
+    later = written(frame.drop(columns=["id", "city", "y"]), tmp_path / "later.csv")
+    done("predict", tmp_path / "run", later, "-o", tmp_path / "predicted.csv")
+    assert len(pd.read_csv(tmp_path / "predicted.csv")) == 30
 
 
 @pytest.mark.usefixtures("no_page")

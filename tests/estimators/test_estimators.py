@@ -17,7 +17,7 @@ from torch import nn
 
 from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
-from pmcnet.errors import InputError
+from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.tune import Search
 
 
@@ -143,13 +143,29 @@ def test_frames_with_categories_and_gaps(kind):
     assert list(model.feature_names_in_) == ["size", "flag", "city"]
 
 
-def test_unseen_category_is_refused_by_name():
+def test_unseen_level_counts_as_missing_with_a_warning_or_is_refused():
     frame = pd.DataFrame({"city": ["rome", "oslo"] * 10, "x": np.arange(20.0)})
     model = PMCNetClassifier(**QUICK).fit(frame, ["a", "b"] * 10)
+    later = pd.DataFrame({"city": ["rome", "lima"], "x": [1.0, 1.0]})
+    with pytest.warns(UnseenLevelsWarning, match="count as missing: 'city' in 1 rows"):
+        found = model.predict_proba(later)
+    assert (found == model.predict_proba(later.assign(city=["rome", None]))).all()
+    model.set_params(unseen="error")
     with pytest.raises(
-        InputError, match="column 'city' has 'lima' in row 1, which no training row had"
+        InputError, match="column 'city' has a level in row 2 that no training row had"
     ):
-        model.predict(pd.DataFrame({"city": ["lima"], "x": [1.0]}))
+        model.predict(later)
+
+
+def test_columns_are_described():
+    frame = pd.DataFrame({"city": ["rome", "oslo"] * 10, "still": 1, "x": np.arange(20.0)})
+    model = PMCNetClassifier(**QUICK, column_types={"x": "category"})
+    found = model.fit(frame, ["a", "b"] * 10).columns_
+    assert [(one["column"], one["kind"], one["why"]) for one in found] == [
+        ("city", "category", ""),
+        ("still", "left out", "it is constant"),
+        ("x", "category", "as asked"),
+    ]
 
 
 @pytest.mark.parametrize("labels", [[0, 1], [True, False], ["yes", "no"], [2.0, 7.0]])
@@ -408,7 +424,7 @@ def test_numbers_of_numpy_are_settings_too(tmp_path):
 def test_lists_with_texts_keep_their_numbers():
     rows = [[i, "ab"[i % 2]] for i in range(20)]
     model = PMCNetClassifier(**QUICK).fit(rows, [i % 2 for i in range(20)])
-    assert [column.kind for column in model.encoder_.columns.columns] == ["number", "text"]
+    assert [column.kind for column in model.encoder_.columns.columns] == ["number", "category"]
 
 
 def test_lazy_frame_is_refused():

@@ -76,7 +76,7 @@ def test_categories_classes_and_gaps_come_back(tmp_path):
 def test_two_files_and_no_pickle(saved):
     _, path = saved
     assert sorted(file.name for file in path.iterdir()) == ["model.json", "tensors.safetensors"]
-    assert json.loads((path / "model.json").read_text())["version"] == 4
+    assert json.loads((path / "model.json").read_text())["version"] == 5
 
 
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved, tmp_path):
@@ -124,13 +124,46 @@ def test_newer_version_is_refused(copied):
         PMCNetRegressor.load(copied)
 
 
+def encoder_of_version_4(encoder):
+    """As it was written when columns were numbers or categories and none was left out."""
+    columns = encoder["columns"]
+    return {
+        "kind": "table",
+        "columns": [
+            {
+                "name": column["name"],
+                "kind": "number" if column["kind"] == "number" else "text",
+                "levels": column.get("levels", []),
+            }
+            for column in columns
+        ],
+        "mean": [column.get("mean", 0.0) for column in columns],
+        "std": [column.get("std", 1.0) for column in columns],
+        "shares": [column.get("shares", []) for column in columns],
+        "flagged": encoder["flagged"],
+    }
+
+
+def test_file_from_before_columns_had_kinds_is_read(tmp_path):
+    frame = pd.DataFrame({"city": ["rome", None, "oslo"] * 10, "size": [1.0, np.nan, 3.0] * 10})
+    model = PMCNetClassifier(**QUICK).fit(frame, ["no", "yes", "so"] * 10)
+    path = model.save(tmp_path / "m")
+    record = json.loads((path / "model.json").read_text())
+    rewritten(path, encoder=encoder_of_version_4(record["encoder"]), version=4)
+    loaded = PMCNetClassifier.load(path)
+    assert loaded.encoder_ == model.encoder_
+    assert (loaded.predict_proba(frame) == model.predict_proba(frame)).all()
+
+
 def test_file_from_before_likelihoods_had_names_is_read(saved, copied):
     record = json.loads((copied / "model.json").read_text())
     settings, fitted = record["settings"], record["fitted"]
     assert (settings.pop("likelihood"), settings["noise"]) == ("auto", "auto")
     for name in ("likelihood_", "noise_", "formulation_reason_", "comparisons_"):
         del fitted[name]
-    rewritten(copied, settings=settings | {"noise": "learn"}, fitted=fitted, version=2)
+    encoder = encoder_of_version_4(record["encoder"])
+    settings |= {"noise": "learn"}
+    rewritten(copied, settings=settings, fitted=fitted, encoder=encoder, version=2)
     loaded, (x, _) = PMCNetRegressor.load(copied), numbers(9, seed=1)
     assert (loaded.likelihood_, loaded.noise_) == ("gaussian", "learn")
     assert (loaded.predict_interval(x) == saved[0].predict_interval(x)).all()
@@ -209,6 +242,7 @@ def places(value, path=()):
         yield from places(item, (*path, key))
 
 
+@pytest.mark.filterwarnings("ignore:levels that training had not")
 def test_odd_values_anywhere_are_refused_in_a_sentence_or_harmless(tmp_path):
     frame = pd.DataFrame({"city": ["rome", None, "oslo"] * 10, "size": [1.0, np.nan, 3.0] * 10})
     path = PMCNetClassifier(**QUICK).fit(frame, ["no", "yes", "so"] * 10).save(tmp_path / "m")

@@ -54,11 +54,11 @@ def test_seed_decides_the_split(table):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_what_only_one_row_has_is_trained_on(table, seed):
-    frame = rows().assign(word="usual", gap=np.nan)
-    frame.loc[7, "word"], frame.loc[9, "y"], frame.loc[11, "gap"] = "rare", "c", 1.0
+def test_class_of_one_row_is_trained_on(table, seed):
+    frame = rows()
+    frame.loc[9, "y"] = "c"
     prepared = prepare(replace(table(frame), seed=seed, test_share=0.5))
-    assert not {7, 9, 11} & set(prepared.test_rows)
+    assert 9 not in prepared.test_rows
     assert len(prepared.y_train) + len(prepared.y_test) == 40
 
 
@@ -80,7 +80,8 @@ def test_task_follows_from_the_target(table, y, task):
 def test_classes_guessed_from_numbers_are_remarked(table):
     prepared = prepare(table(rows().assign(y=[0, 1] * 20)))
     assert prepared.remarks == (
-        "2 different whole numbers were taken for classes; --task regression changes that.",
+        "classification: 2 different whole numbers were taken for classes; --task regression "
+        "changes that.",
     )
     assert prepare(replace(prepared.settings, task="regression")).task == "regression"
 
@@ -88,9 +89,10 @@ def test_classes_guessed_from_numbers_are_remarked(table):
 @pytest.mark.parametrize("value", [1e300, -1e6])
 def test_a_number_beside_which_all_others_look_alike_is_remarked(table, value):
     frame = rows().assign(rare=[1.0] + [0.0] * 39, large=np.arange(40) * 1e12)
-    assert prepare(table(frame)).remarks == ()
+    settings = replace(table(frame), task="classification")
+    assert prepare(settings).remarks == ()
     frame.loc[7, "x"] = value
-    (remark,) = prepare(table(frame)).remarks
+    (remark,) = prepare(replace(table(frame), task="classification")).remarks
     assert (
         f"column 'x' has {value:g} in row 8, beside which its other values hardly differ" in remark
     )
@@ -114,13 +116,57 @@ def test_row_of_a_bad_cell_is_that_of_the_table(table):
         prepare(table(frame))
 
 
-def test_identifier_that_would_leave_no_test_rows_is_refused(table):
-    frame = rows().assign(name=[f"row {i}" for i in range(40)])
-    with pytest.raises(InputError, match=r"in column 'name', .* --drop name .*--test-share 0"):
-        prepare(table(frame))
-    assert len(prepare(replace(table(frame), test_share=0.0)).y_test) == 0
+def test_identifiers_and_constants_are_left_out_and_said(table):
+    frame = rows().assign(customer_id=range(40), still=1, hash=[f"{i:x}f" for i in range(40)])
+    (_, remark) = prepare(table(frame)).remarks
+    assert remark == (
+        "columns left out: 'customer_id', it is an identifier: its cells name the rows; 'still', "
+        "it is constant; 'hash', it is an identifier: its cells name the rows. --keep NAME keeps "
+        "one."
+    )
+    kept = prepare(replace(table(frame), keep=("customer_id", "still", "hash")))
+    assert len(kept.remarks) == 1
 
 
-def test_texts_of_dates_are_refused(table):
-    with pytest.raises(InputError, match="'day' holds dates"):
-        prepare(table(rows().assign(day=[f"2024-05-{1 + i % 28:02d}" for i in range(40)])))
+def test_table_without_a_column_that_varies_is_refused(table):
+    with pytest.raises(InputError, match="no column is left to predict from"):
+        prepare(table(rows().assign(x=1)))
+
+
+def test_rows_without_a_target_are_kept_apart(table):
+    frame = rows()
+    frame.loc[[3, 5, 8], "y"] = None
+    prepared = prepare(table(frame))
+    assert prepared.missing_rows.tolist() == [3, 5, 8]
+    assert np.allclose(prepared.x_missing["x"], frame["x"].iloc[[3, 5, 8]])
+    assert not {3, 5, 8} & set(prepared.test_rows)
+    assert len(prepared.y_train) + len(prepared.y_test) == 37
+    assert (frame["y"].to_numpy()[prepared.test_rows] == prepared.y_test).all()
+    assert "the target is missing in 3 of 40 rows" in " ".join(prepared.remarks)
+
+
+def test_target_that_is_missing_everywhere_is_refused(table):
+    with pytest.raises(InputError, match="'y' is missing in every row"):
+        prepare(table(rows().assign(y=None)))
+
+
+def test_class_of_one_row_is_said_and_may_be_left_out(table):
+    frame = rows()
+    frame.loc[9, "y"] = "c"
+    assert "class 'c' has one row" in " ".join(prepare(table(frame)).remarks)
+    prepared = prepare(replace(table(frame), min_class_rows=2))
+    assert set(prepared.y_train) | set(prepared.y_test) == {"a", "b"}
+    assert "1 rows of 1 classes with fewer than 2 rows are left out: 'c'" in " ".join(
+        prepared.remarks
+    )
+
+
+def test_uneven_classes_are_said_with_the_base_rate(table):
+    frame = rows(100).assign(y=["a"] * 95 + ["b"] * 5)
+    remark = " ".join(prepare(table(frame)).remarks)
+    assert "'b' is 5.0% of the rows, and always saying 'a' is right in 95.0%" in remark
+
+
+def test_asked_kind_of_a_column_that_is_not_there_is_refused(table):
+    with pytest.raises(InputError, match="there is no column 'z'"):
+        prepare(replace(table(rows()), column_types={"z": "number"}))

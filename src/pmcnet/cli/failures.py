@@ -5,12 +5,21 @@ The code is 2 for bad input, 1 for a failure inside, 130 and 143 for signals.
 
 import os
 import traceback
+import warnings
+from collections.abc import Callable
+from functools import partial
 from signal import SIGTERM
 from typing import Any
 
 import click
 
-from pmcnet.errors import InputError, PMCNetError, ProcessLostError, RunInterrupted
+from pmcnet.errors import (
+    InputError,
+    PMCNetError,
+    ProcessLostError,
+    RunInterrupted,
+    UnseenLevelsWarning,
+)
 
 
 class Refused(click.ClickException):
@@ -46,7 +55,10 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, turning errors into sentences and exit codes."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UnseenLevelsWarning)
+                warnings.showwarning = partial(_shown, warnings.showwarning)
+                return super().invoke(ctx)
         except click.UsageError as error:
             raise Refused(_usage(error)) from error
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
@@ -57,6 +69,20 @@ class Commands(click.Group):
             if ctx.params.get("debug"):
                 click.echo(traceback.format_exc(), err=True, nl=False)
             raise _once(_plain(error), error) from error
+
+
+def _shown(
+    otherwise: Callable[..., None],
+    message: Warning | str,
+    category: type[Warning],
+    *where: Any,
+    **more: Any,
+) -> None:
+    """A warning of this package as a sentence, others as Python has them."""
+    if issubclass(category, UnseenLevelsWarning):
+        click.echo(str(message), err=True)
+    else:
+        otherwise(message, category, *where, **more)
 
 
 def _plain(error: Exception) -> click.ClickException:

@@ -68,6 +68,24 @@ def model_options(command: Any) -> Any:
         ),
         click.option("--drop", help="Columns to leave out, separated by commas."),
         click.option(
+            "--keep",
+            help="Columns, separated by commas, that stay though they look like identifiers, are "
+            "constant, or repeat another.",
+        ),
+        click.option(
+            "--column",
+            "column_types",
+            multiple=True,
+            metavar="NAME=KIND",
+            help="Read a column as number, category, many-levels, date, duration or text, or drop "
+            "it; repeatable. The report lists how each was read.",
+        ),
+        click.option(
+            "--min-class-rows",
+            type=int,
+            help="Leave out the rows of classes that have fewer. Default: 1.",
+        ),
+        click.option(
             "--budget",
             help="What may be spent, in estimated time, e.g. 90s, 3min, 1h. Default: 3min.",
         ),
@@ -201,8 +219,16 @@ def plain_settings(given: dict[str, Any]) -> dict[str, Any]:
             raise InputError(
                 f"--hidden must be whole numbers like 16 or 50,50; got {chosen['hidden']!r}."
             ) from error
-    if "drop" in chosen:
-        chosen["drop"] = [part.strip() for part in chosen["drop"].split(",") if part.strip()]
+    for name in ("drop", "keep"):
+        if name in chosen:
+            chosen[name] = [part.strip() for part in chosen[name].split(",") if part.strip()]
+    if "column_types" in chosen:
+        pairs = [pair.rpartition("=") for pair in chosen.pop("column_types")]
+        wrong = next((kind for name, _, kind in pairs if not name), None)
+        if wrong is not None:
+            raise InputError(f"--column must be NAME=KIND, e.g. price=number; got {wrong!r:.60}.")
+        if pairs:
+            chosen["column_types"] = {name.strip(): kind.strip() for name, _, kind in pairs}
     for name in ("prior_std", "noise", "budget"):
         if name in chosen:
             chosen[name] = number_or_text(chosen[name])

@@ -45,6 +45,10 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             methods without evidence a search on validation rows.
         feature_scaling: "columns" standardises each number column; "common" all of them together,
             for columns of one unit such as pixels; "none".
+        column_types: kinds of columns by name, where they are not to be inferred: "number",
+            "category", "many-levels", "date", "duration", "text", or "drop".
+        keep: names of columns that are never left out as constant, repeated or identifiers.
+        unseen: levels that training had not count as "missing", with a warning, or are an "error".
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
             earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
             given follow from it by estimated times.
@@ -117,8 +121,13 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         """Class probabilities of each of `n_passes` networks from the posterior: (R, N, C)."""
         return self._draws(X, n_passes, random_state)
 
+    @property
+    def _n_classes(self) -> int:
+        """Of the training rows."""
+        return len(self.classes_)
+
     def _response(self, y: Array, weight: Array) -> Response:
-        return Response(y, weight, n_classes=len(self.classes_))
+        return Response(y, weight, n_classes=self._n_classes)
 
 
 def _in_order(classes: NDArray[Any], y: Any) -> NDArray[Any]:

@@ -1,24 +1,23 @@
 """From a table or images to the network's inputs, in units of the training rows.
 
-Numbers are standardised, (x - mean) / std; a categorical column becomes one input per level. A
-missing value takes the average of the training rows, and a column of which training rows had
-missing values has one more input that says so. Everything learned is plain data.
+Everything learned is plain data.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.errors import InputError
-from pmcnet.estimators.columns import Column, Columns, Matrix
+from pmcnet.estimators.columns import COLUMN_KINDS, Column, Columns, LeftOut, Matrix
+from pmcnet.estimators.columns.base import FARTHEST
+from pmcnet.estimators.columns.moments import common_moments, moments, scaled
+from pmcnet.estimators.columns.number import NumberColumn
 
 Scaling = Literal["columns", "common", "none"]
 SCALINGS = ("columns", "common", "none")
-FARTHEST = 1e15
-"""Inputs beyond this are refused: networks in single precision would overflow on them."""
 
 
 class Encoder(Protocol):
@@ -33,6 +32,10 @@ class Encoder(Protocol):
         """Raw rows as numbers, exact."""
         ...
 
+    def unseen(self, rows: Matrix) -> dict[str, NDArray[np.int64]]:
+        """Positions of the rows whose level no training row had, by column."""
+        ...
+
     def encode(self, rows: Matrix) -> Matrix:
         """Numbers as inputs of the network."""
         ...
@@ -44,118 +47,115 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class TableEncoder:
-    """Standardised numbers, one input per level, one input per column with missing values.
+    """The inputs of each column, then one for every column with missing values.
 
     Args:
-        columns: of the training table.
-        mean: of each column (d,); 0 for categorical ones.
-        std: of each column (d,); 1 for categorical ones and those that do not vary.
-        shares: for each column the share of each level; empty for numeric ones.
-        flagged: whether training rows had missing values, by column (d,).
+        columns: of the training table, as they have learned from it.
+        flagged: whether training rows had missing values, for each column of the model.
     """
 
     columns: Columns
-    mean: NDArray[np.float64]
-    std: NDArray[np.float64]
-    shares: tuple[tuple[float, ...], ...]
-    flagged: NDArray[np.bool_]
+    flagged: tuple[bool, ...]
 
     @classmethod
     def fit(
-        cls, columns: Columns, rows: Matrix, weight: NDArray[np.float64], scaling: Scaling
+        cls, columns: Columns, rows: Matrix, weight: Matrix, y: Matrix, scaling: Scaling
     ) -> Self:
-        """Learn from rows (N, d) that count `weight` times (N,)."""
-        present = ~np.isnan(rows)
-        empty = np.flatnonzero(~present.any(0))
-        if len(empty):
-            name = columns.names[empty[0]]
-            raise InputError(f"column {name!r} has no values at all. Drop it, or fill it in.")
-        numbers = np.array([column.kind == "number" for column in columns.columns])
-        counted = present * weight[:, None]  # (N, d)
-        mean, std = _moments(rows, counted)
-        if scaling == "common" and numbers.any():
-            mean[numbers], std[numbers] = _common(rows[:, numbers], counted[:, numbers])
-        still = ~numbers | (scaling == "none")
-        shares = [
-            _shares(rows[:, i], weight, len(column.levels)) if column.kind == "text" else ()
-            for i, column in enumerate(columns.columns)
-        ]
-        flagged = np.asarray(np.isnan(rows).any(axis=0), dtype=np.bool_)
-        return cls(
-            columns, np.where(still, 0.0, mean), np.where(still, 1.0, std), tuple(shares), flagged
+        """Learn from rows (N, R) that count `weight` times (N,) and have targets y (N, C)."""
+        parts = [rows[:, part] for part in columns.slices]
+        flagged = tuple(bool(np.isnan(part[:, 0]).any()) for part in parts)
+        scales = _scales(columns, parts, weight, scaling)
+        learned = tuple(
+            column.with_scale(*scales[column.name])
+            if isinstance(column, NumberColumn)
+            else column.learned(part, weight, y)
+            for column, part in zip(columns.columns, parts, strict=True)
         )
+        return cls(replace(columns, columns=learned), flagged)
 
     @property
     def input_shape(self) -> tuple[int, ...]:
         """(number of inputs,)."""
-        widths = [max(1, len(share)) for share in self.shares]
-        return (sum(widths) + int(self.flagged.sum()),)
+        return (sum(column.n_inputs for column in self.columns.columns) + sum(self.flagged),)
 
     @property
     def input_columns(self) -> NDArray[np.int64]:
-        """The position of the column that each input comes from (n_inputs,)."""
-        widths = [max(1, len(share)) for share in self.shares]
+        """The position, among those of the model, of the column of each input (n_inputs,)."""
+        widths = [column.n_inputs for column in self.columns.columns]
         own = np.repeat(np.arange(len(widths)), widths)
         return np.concatenate([own, np.flatnonzero(self.flagged)])
 
     def rows(self, x: Any) -> Matrix:
-        """The table as numbers (N, d)."""
+        """The table as numbers (N, R)."""
         return self.columns.matrix(x)
 
+    def unseen(self, rows: Matrix) -> dict[str, NDArray[np.int64]]:
+        """Positions of the rows whose level no training row had, by column."""
+        return self.columns.unseen(rows)
+
     def encode(self, rows: Matrix) -> Matrix:
-        """Numbers (N, d) -> inputs (N, n_inputs)."""
-        missing = np.isnan(rows)
-        numbers = [i for i, share in enumerate(self.shares) if not share]
-        scaled = np.where(missing, 0.0, _scaled(rows, self.mean, self.std))
-        far = np.argwhere(~(np.abs(scaled[:, numbers]) <= FARTHEST))
-        if len(far):
-            row, column = far[0][0], numbers[far[0][1]]
-            raise InputError(
-                f"column {self.columns.names[column]!r} has {rows[row, column]:g} in row {row + 1},"
-                f" after scaling beyond {FARTHEST:g} and too large for the network. Correct it, "
-                "leave it empty, or scale the column."
-            )
-        parts: list[Matrix] = []
-        for i, share in enumerate(self.shares):
-            if share:
-                # one row per level, and one for a missing value, which takes the average
-                table = np.vstack([np.eye(len(share)), np.array(share)])
-                level = np.where(missing[:, i], len(share), rows[:, i]).astype(np.int64)  # (N,)
-                parts.append(table[level])
-            else:
-                parts.append(scaled[:, i : i + 1])
-        return np.hstack([*parts, missing[:, self.flagged].astype(np.float64)])
+        """Numbers (N, R) -> inputs (N, n_inputs)."""
+        return self._joined(rows, [c.inputs(part) for c, part in self._parts(rows)])
+
+    def encode_training(self, rows: Matrix, weight: Matrix, y: Matrix) -> Matrix:
+        """Inputs of the rows that `fit` has seen, which do not tell a row its own target."""
+        each = [c.training_inputs(part, weight, y) for c, part in self._parts(rows)]
+        return self._joined(rows, each)
+
+    def _parts(self, rows: Matrix) -> list[tuple[Column, Matrix]]:
+        """The columns with their numbers."""
+        slices = self.columns.slices
+        return [(c, rows[:, part]) for c, part in zip(self.columns.columns, slices, strict=True)]
+
+    def _joined(self, rows: Matrix, inputs: list[Matrix]) -> Matrix:
+        """All inputs, then the flags (N, n_inputs)."""
+        parts = zip(self._parts(rows), self.flagged, strict=True)
+        flags = [column.missing(part).astype(np.float64) for (column, part), on in parts if on]
+        return np.hstack([*inputs, *flags])
 
     def state(self) -> dict[str, Any]:
         """Everything learned."""
         return {
             "kind": "table",
-            "columns": [asdict(column) for column in self.columns.columns],
-            "mean": self.mean.tolist(),
-            "std": self.std.tolist(),
-            "shares": [list(share) for share in self.shares],
-            "flagged": self.flagged.tolist(),
+            "names": list(self.columns.names),
+            "columns": [column.state() for column in self.columns.columns],
+            "left_out": [list(one) for one in self.columns.left_out],
+            "flagged": list(self.flagged),
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The encoder that gave this state."""
-        columns = Columns(
-            tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in state["columns"])
-        )
-        shares = tuple(tuple(float(value) for value in share) for share in state["shares"])
-        mean, std = _stored_scale(state)
-        flagged = np.array(state["flagged"], dtype=bool)
-        if not len(columns.columns) == len(mean) == len(std) == len(shares) == len(flagged):
+        try:
+            columns = tuple(COLUMN_KINDS[c["kind"]].from_state(c) for c in state["columns"])
+        except ValueError as error:
+            raise InputError(f"{error}.") from error
+        left_out = tuple(LeftOut(*one) for one in state["left_out"])
+        names, flagged = tuple(state["names"]), tuple(map(bool, state["flagged"]))
+        own = [column.name for column in columns] + [one.name for one in left_out]
+        if sorted(own) != sorted(names) or len(flagged) != len(columns) or not columns:
             raise InputError("the encoder's columns do not belong together.")
-        for column, share in zip(columns.columns, shares, strict=True):
-            categorical = column.kind == "text" and all(isinstance(v, str) for v in column.levels)
-            known = column.kind in ("number", "text")
-            if not known or len(share) != len(column.levels) or bool(share) != categorical:
-                raise InputError(
-                    f"the levels of the encoder's column {column.name!r} do not belong together."
-                )
-        return cls(columns, mean, std, shares, flagged)
+        return cls(Columns(names, columns, left_out), flagged)
+
+
+def _scales(
+    columns: Columns, parts: list[Matrix], weight: Matrix, scaling: Scaling
+) -> dict[str, tuple[float, float]]:
+    """Average and standard deviation of the columns of numbers, by name."""
+    chosen = [
+        (column.name, part)
+        for column, part in zip(columns.columns, parts, strict=True)
+        if isinstance(column, NumberColumn)
+    ]
+    names = [name for name, _ in chosen]
+    if scaling == "none" or not chosen:
+        return dict.fromkeys(names, (0.0, 1.0))
+    numbers = np.hstack([part for _, part in chosen])
+    counted = ~np.isnan(numbers) * weight[:, None]
+    if scaling == "common":
+        return dict.fromkeys(names, common_moments(numbers, counted))
+    mean, std = moments(numbers, counted)
+    return dict(zip(names, zip(mean.tolist(), std.tolist(), strict=True), strict=True))
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class ImageEncoder:
         by_channel = np.moveaxis(rows, 1, -1).reshape(len(rows), -1, n_channels)
         flat = by_channel.reshape(-1, n_channels)  # (N * pixels, channels)
         counted = np.repeat(weight, by_channel.shape[1])[:, None] * np.ones(n_channels)
-        mean, std = _moments(flat, counted)
+        mean, std = moments(flat, counted)
         if scaling == "none":
             mean, std = np.zeros_like(mean), np.ones_like(std)
         return cls(rows.shape[1:], mean, std)
@@ -196,16 +196,20 @@ class ImageEncoder:
             )
         return array
 
+    def unseen(self, rows: Matrix) -> dict[str, NDArray[np.int64]]:
+        """None: images have no levels."""
+        return {}
+
     def encode(self, rows: Matrix) -> Matrix:
         """(x - mean) / std, by channel."""
         axes = (len(self.mean), *(1 for _ in self.shape[1:]))
-        scaled = _scaled(rows, self.mean.reshape(axes), self.std.reshape(axes))
-        if not (np.abs(scaled) <= FARTHEST).all():
+        inputs = scaled(rows, self.mean.reshape(axes), self.std.reshape(axes))
+        if not (np.abs(inputs) <= FARTHEST).all():
             raise InputError(
                 f"images must be finite, and after scaling within {FARTHEST:g}. Leave the others "
                 "out."
             )
-        return scaled
+        return inputs
 
     def state(self) -> dict[str, Any]:
         """Everything learned."""
@@ -220,6 +224,19 @@ class ImageEncoder:
     def from_state(cls, state: Mapping[str, Any]) -> Self:
         """The encoder that gave this state."""
         return cls(tuple(state["shape"]), *_stored_scale(state))
+
+
+def described_columns(encoder: Encoder) -> list[dict[str, str]]:
+    """How each column of a table was read, in the order of the table; none of images."""
+    if not isinstance(encoder, TableEncoder):
+        return []
+    found = {
+        column.name: {"kind": column.kind, "became": column.described, "why": column.why}
+        for column in encoder.columns.columns
+    }
+    for name, why in encoder.columns.left_out:
+        found[name] = {"kind": "left out", "became": "", "why": why}
+    return [{"column": name, **found[name]} for name in encoder.columns.names]
 
 
 def encoder_from(state: Mapping[str, Any]) -> Encoder:
@@ -243,40 +260,3 @@ def _stored_scale(state: Mapping[str, Any]) -> tuple[Matrix, Matrix]:
             "the encoder's averages must be finite and its standard deviations positive."
         )
     return mean, std
-
-
-def _scaled(rows: Matrix, mean: Matrix, std: Matrix) -> Matrix:
-    """(x - mean) / std; what overflows is refused in any case."""
-    with np.errstate(over="ignore"):
-        scaled: Matrix = (rows - mean) / std
-    return scaled
-
-
-def _moments(rows: Matrix, weight: Matrix) -> tuple[Matrix, Matrix]:
-    """Weighted mean and standard deviation of each column (d,), missing values left out.
-
-    The standard deviation of a column that does not vary is 1.
-    """
-    known = np.where(weight > 0, rows, 0.0)
-    # powers of 2, so that squares stay in range
-    unit = np.ldexp(1.0, np.frexp(np.abs(known).max(0))[1] - 1)
-    known, total = known / unit, weight.sum(0)
-    mean = (weight * known).sum(0) / total
-    std = unit * np.sqrt((weight * np.square(known - mean)).sum(0) / total)
-    mean = unit * mean
-    low = np.where(weight > 0, rows, np.inf).min(0)
-    # rounding must not make a constant vary
-    constant = low == np.where(weight > 0, rows, -np.inf).max(0)
-    return np.where(constant, low, mean), np.where(constant | (std == 0), 1.0, std)
-
-
-def _common(rows: Matrix, weight: Matrix) -> tuple[float, float]:
-    """One mean and one standard deviation for all columns."""
-    mean, std = _moments(rows.reshape(-1, 1), weight.reshape(-1, 1))
-    return float(mean[0]), float(std[0])
-
-
-def _shares(codes: Matrix, weight: NDArray[np.float64], n_levels: int) -> tuple[float, ...]:
-    known = ~np.isnan(codes)
-    counts = np.bincount(codes[known].astype(np.int64), weights=weight[known], minlength=n_levels)
-    return tuple((counts / counts.sum()).tolist())

@@ -1,12 +1,17 @@
-"""Rows as scikit-learn checks them."""
+"""Rows as scikit-learn checks them, and levels that training had not."""
 
-from typing import Any
+import warnings
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_array, validate_data  # type: ignore[import-untyped]
 
-from pmcnet.errors import InputError
+from pmcnet.errors import InputError, UnseenLevelsWarning
+from pmcnet.estimators.columns import Matrix
+from pmcnet.estimators.encoding import Encoder
+
+Unseen = Literal["missing", "error"]
 
 
 def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
@@ -33,3 +38,25 @@ def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     flat = array if array.ndim == 2 else array.reshape(len(array), -1)
     validate_data(estimator, flat, skip_check_array=True, reset=reset)
     return array
+
+
+def check_seen(encoder: Encoder, rows: Matrix, unseen: Unseen, first_row: int = 1) -> None:
+    """Warn of levels that training had not, or refuse them.
+
+    Args:
+        encoder: that knows the levels.
+        rows: as numbers.
+        unseen: what to do.
+        first_row: number of the first row, for errors.
+    """
+    found = encoder.unseen(rows)
+    if not found:
+        return
+    if unseen == "error":
+        name, where = next(iter(found.items()))
+        raise InputError(
+            f"column {name!r} has a level in row {where[0] + first_row} that no training row had. "
+            "Replace it, leave it empty, or use unseen='missing'."
+        )
+    counts = {name: len(where) for name, where in found.items()}
+    warnings.warn(UnseenLevelsWarning(counts), stacklevel=3)

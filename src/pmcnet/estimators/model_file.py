@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from pmcnet.estimators.networks import ModuleSource
 
 FORMAT = "pmcnet-model"
-VERSION = 4
+VERSION = 5
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""

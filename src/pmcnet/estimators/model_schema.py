@@ -8,7 +8,7 @@ from pmcnet.ais.agreement import Quantity
 from pmcnet.ais.verdict import STATUSES
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import from_plain, stored_forms
-from pmcnet.estimators.columns import MAX_COLUMNS, MAX_LEVELS
+from pmcnet.estimators.columns import COLUMN_KINDS, MAX_COLUMNS
 from pmcnet.estimators.formulation import NOISES, SCALES
 from pmcnet.io.schema import (
     Form,
@@ -62,17 +62,18 @@ def _likelihood(what: str, task: Task) -> Form:
     return check
 
 
+_COLUMNS = {
+    kind: table(kind=_KIND, name=text(), why=text(), **column.forms)
+    for kind, column in COLUMN_KINDS.items()
+}
 _ENCODER = by_kind(
     "encoder",
     {
         "table": table(
             kind=_KIND,
-            columns=listing(
-                table(name=text(), kind=text("number", "text"), levels=listing(text())), 1
-            ),
-            mean=_MEANS,
-            std=_DEVIATIONS,
-            shares=listing(listing(number(0, 1))),
+            names=listing(text(), 1),
+            columns=listing(by_kind("kind of column", _COLUMNS), 1),
+            left_out=listing(row(text(), text())),
             flagged=listing(flag),
         ),
         "images": table(
@@ -140,11 +141,11 @@ def check_record(record: Any) -> None:
         record["feature_names"],
     )
     if encoder["kind"] == "table":
-        own = [column["name"] for column in encoder["columns"]]
-        _check_columns(encoder, own)
+        own = encoder["names"]
+        _check_columns(encoder)
         _check(
             n_features == len(own),
-            f"{len(own)} columns are encoded and n_features_in_ is {n_features}",
+            f"{len(own)} columns are known and n_features_in_ is {n_features}",
         )
         _check(names in (None, own), "the feature names are not those of the encoder's columns")
     else:
@@ -164,22 +165,14 @@ def check_record(record: Any) -> None:
         _check(n_characters <= MOST_CHARACTERS, "the names of its classes are too long")
 
 
-def _check_columns(encoder: Mapping[str, Any], names: Sequence[str]) -> None:
-    lengths = {len(encoder[part]) for part in ("columns", "mean", "std", "shares", "flagged")}
-    _check(lengths == {len(names)}, "the parts of its encoder do not agree in length")
+def _check_columns(encoder: Mapping[str, Any]) -> None:
+    names = encoder["names"]
+    own = [column["name"] for column in encoder["columns"]]
+    others = [name for name, _ in encoder["left_out"]]
     _check(_distinct(names), "a column's name comes twice")
+    _check(sorted(own + others) == sorted(names), "the encoder's columns are not those it names")
+    _check(len(own) == len(encoder["flagged"]), "the parts of its encoder do not agree in length")
     _check(len(names) <= MAX_COLUMNS, f"it has {len(names)} columns; {MAX_COLUMNS} are possible")
-    for column, share in zip(encoder["columns"], encoder["shares"], strict=True):
-        levels = column["levels"]
-        fitting = (
-            len(levels) == len(share)
-            and bool(levels) == (column["kind"] == "text")
-            and _distinct(levels)
-        )
-        _check(
-            fitting and len(levels) <= MAX_LEVELS,
-            f"the levels of the encoder's column {column['name']!r:.60} do not belong together",
-        )
 
 
 def _distinct(values: Sequence[Any]) -> bool:

@@ -6,6 +6,8 @@ ISLANDS_SINCE = 3
 """The version from which files say which networks belong to which island."""
 FORMULATION_SINCE = 4
 """The version from which files say which likelihood, noise and prior were chosen."""
+COLUMNS_SINCE = 5
+"""The version from which a column has a kind of its own, and may be left out."""
 
 
 def of_this_version(record: dict[str, Any], version: int) -> dict[str, Any]:
@@ -21,4 +23,26 @@ def of_this_version(record: dict[str, Any], version: int) -> dict[str, Any]:
             "comparisons_": [],
         }
         record = {**record, "fitted": {**chosen, **record["fitted"]}}
+    if version < COLUMNS_SINCE and record["encoder"]["kind"] == "table":
+        record = {**record, "encoder": _with_kinds(record["encoder"])}
     return record
+
+
+def _with_kinds(encoder: dict[str, Any]) -> dict[str, Any]:
+    """An encoder of numbers and categories as it is written now."""
+    columns = [
+        {"kind": "category", "rare": [], "levels": column["levels"], "shares": share}
+        if column["kind"] == "text"
+        else {"kind": "number", "words": [], "mean": mean, "std": std}
+        for column, mean, std, share in zip(
+            encoder["columns"], encoder["mean"], encoder["std"], encoder["shares"], strict=True
+        )
+    ]
+    names = [column["name"] for column in encoder["columns"]]
+    return {
+        "kind": "table",
+        "names": names,
+        "columns": [{"name": n, "why": "", **c} for n, c in zip(names, columns, strict=True)],
+        "left_out": [],
+        "flagged": encoder["flagged"],
+    }

@@ -13,11 +13,12 @@ from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
-from pmcnet.estimators.columns import are_dates
+from pmcnet.estimators.columns import are_times
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.exposure import Counted, checked_exposure, likelihood_of_counts
 from pmcnet.estimators.formulation import COUNTS, NOISES, AskedNoise, PriorStd
 from pmcnet.estimators.formulation_search import Asked
+from pmcnet.estimators.input_rows import Unseen
 from pmcnet.estimators.networks import ModuleSource
 from pmcnet.estimators.number_estimator import NumberEstimator
 from pmcnet.estimators.observer import FitObserver
@@ -54,6 +55,10 @@ class PMCNetRegressor(NumberEstimator):
             methods without evidence a search on validation rows.
         feature_scaling: "columns" standardises each number column; "common" all of them together;
             "none".
+        column_types: kinds of columns by name, where they are not to be inferred: "number",
+            "category", "many-levels", "date", "duration", "text", or "drop".
+        keep: names of columns that are never left out as constant, repeated or identifiers.
+        unseen: levels that training had not count as "missing", with a warning, or are an "error".
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
             earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
             given follow from it by estimated times.
@@ -76,6 +81,9 @@ class PMCNetRegressor(NumberEstimator):
         prior: str = "gaussian",
         prior_std: PriorStd = "auto",
         feature_scaling: Scaling = "columns",
+        column_types: Mapping[str, str] | None = None,
+        keep: Sequence[str] = (),
+        unseen: Unseen = "missing",
         budget: float | str = "3min",
         random_state: Any = None,
         device: str = "auto",
@@ -91,6 +99,9 @@ class PMCNetRegressor(NumberEstimator):
             prior=prior,
             prior_std=prior_std,
             feature_scaling=feature_scaling,
+            column_types=column_types,
+            keep=keep,
+            unseen=unseen,
             budget=budget,
             random_state=random_state,
             device=device,
@@ -176,7 +187,7 @@ def _response(y: Any, *, two_columns: bool) -> Array:
     if y is None:
         raise InputError("requires y to be passed, but the target y is None")
     y = times_and_events(y) if two_columns else y
-    if are_dates(np.asarray(y).ravel()):
+    if are_times(np.asarray(y).ravel()):
         raise InputError(
             "y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the "
             "first."

@@ -32,7 +32,8 @@ def relevance_of(posterior: ParticlePosterior, encoder: Encoder) -> "DataFrame":
     assert isinstance(encoder, TableEncoder)
     theta = posterior.resample(_N_DRAWS)[:, : network.layout.dim]
     square = network.relevance(theta).double().square().cpu().numpy()  # (n, inputs)
-    names, columns = encoder.columns.names, encoder.input_columns
+    names = [column.name for column in encoder.columns.columns]
+    columns = encoder.input_columns
     each = [np.sqrt(square[:, columns == i].mean(1)) for i in range(len(names))]  # (n,) of a column
     low, median, high = np.quantile(np.stack(each), _LEVELS, axis=1)
     order: NDArray[np.int64] = np.argsort(-median, kind="stable")

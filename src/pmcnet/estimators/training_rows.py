@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _check_sample_weight  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
-from pmcnet.estimators.columns import Columns, Matrix
+from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
+from pmcnet.estimators.columns.moments import moments, scaled
 from pmcnet.estimators.encoding import Encoder, ImageEncoder, Scaling, TableEncoder
 from pmcnet.estimators.predictions import Array
 from pmcnet.rng import stream
@@ -50,21 +51,65 @@ def merged(
     return TrainingRows(x[first][order], y[first][order], total[order])
 
 
-def fitted_encoder(
-    raw: Any, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int, scaling: Scaling
-) -> tuple[Encoder, TrainingRows]:
-    """An encoder that has learnt from checked rows, a table or images, and these rows merged."""
+class EncodedTraining(NamedTuple):
+    """An encoder that has learned, the training rows merged, and their inputs (N, n_inputs)."""
+
+    encoder: Encoder
+    rows: TrainingRows
+    inputs: Matrix
+
+
+def encoded_training(
+    raw: Any,
+    y: Array,
+    weight: Array,
+    seed: int,
+    scaling: Scaling,
+    asked: ColumnsAsked,
+    n_classes: int | None,
+) -> EncodedTraining:
+    """Merge checked rows, a table or images, and learn an encoder from them.
+
+    Args:
+        raw: the rows.
+        y: targets (N,) or (N, 2), or places of classes.
+        weight: how often each row counts (N,).
+        seed: of the order of the merged rows.
+        scaling: of numbers.
+        asked: what is said of columns.
+        n_classes: of a classification.
+    """
     images = isinstance(raw, np.ndarray) and raw.ndim > 2
-    columns = None if images else Columns.of(raw)
+    _check_some(len(raw))
+    columns = None if images else Columns.of(raw, asked)
     numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
     rows = merged(numbers, y, weight, seed)
-    if len(rows.y) < 2:
-        raise InputError(
-            f"at least 2 different rows are needed; got n_samples = {len(rows.y)}. Give more rows."
-        )
+    _check_some(len(rows.y))
     if columns is None:
-        return ImageEncoder.fit(rows.x, rows.weight, scaling), rows
-    return TableEncoder.fit(columns, rows.x, rows.weight, scaling), rows
+        images_encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
+        return EncodedTraining(images_encoder, rows, images_encoder.encode(rows.x))
+    targets = _targets(rows, n_classes)
+    encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling)
+    return EncodedTraining(encoder, rows, encoder.encode_training(rows.x, rows.weight, targets))
+
+
+def _check_some(n_rows: int) -> None:
+    if n_rows < 2:
+        raise InputError(
+            f"at least 2 different rows are needed; got n_samples = {n_rows}. Give more rows."
+        )
+
+
+def _targets(rows: TrainingRows, n_classes: int | None) -> Matrix:
+    """What levels are averaged by (N, C): the target, or indicators of all classes but the last.
+
+    Of two columns, of counts with exposures or times with events, it is the first.
+    """
+    if n_classes is not None:
+        found: Matrix = np.eye(n_classes)[rows.y.astype(np.int64)][:, : n_classes - 1]
+        return found
+    y = rows.y.reshape(len(rows.y), -1)[:, :1]
+    return scaled(y, *moments(y, rows.weight[:, None]))
 
 
 def checked_weight(sample_weight: ArrayLike | None, y: NDArray[Any]) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
 from pmcnet.reports import (
+    column_table,
     comparison,
     figure_sections,
     model_choice,
@@ -31,6 +32,7 @@ _ORDER = (
     sections.confusion,
     figure_sections.history,
     model_choice.model_choice,
+    column_table.columns,
     comparison.comparison,
     sections.settings,
     sections.diagnostics,

@@ -39,6 +39,7 @@ _FIELDS = {
     "history": Field(list, of_mappings=True),
     "comparison": Field(list, of_mappings=True),
     "model_choice": Field(list, of_mappings=True),
+    "columns": Field(list, of_mappings=True),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

@@ -40,6 +40,9 @@ class RunSettings:
         exposure: the column of exposures, where the target is counts; it is no feature.
         event: the column that says whether a time's event was observed, where the target is times.
         drop: columns to leave out.
+        keep: columns that are never left out as constant, repeated or identifiers.
+        column_types: kinds of columns by name, where they are not to be inferred.
+        min_class_rows: rows that a class must have; rows of smaller ones are left out.
         hidden: units of each hidden layer.
         activation: of the hidden layers.
         method: see `PMCNetClassifier`.
@@ -62,6 +65,9 @@ class RunSettings:
     exposure: str = ""
     event: str = ""
     drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    column_types: Mapping[str, str] = field(default_factory=dict)
+    min_class_rows: int = 1
     hidden: tuple[int, ...] = (50,)
     activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh"
     method: str = "auto"
@@ -115,6 +121,11 @@ class RunSettings:
             raise InputError(
                 f"seed must be a whole number from 0 to 2**32 - 1; got {self.seed}. Use --seed 0."
             )
+        if self.min_class_rows < 1:
+            raise InputError(
+                f"min_class_rows must be at least 1; got {self.min_class_rows}. Use "
+                "--min-class-rows 2."
+            )
         if not 1 <= self.n_passes <= MOST_PASSES:
             raise InputError(
                 f"n_passes must be at least 1, at most {MOST_PASSES}; got {self.n_passes}. Use "
@@ -146,8 +157,8 @@ CHOICES = {
     "prior": tuple(PRIORS),
     "feature_scaling": SCALINGS,
 }
-_NUMBERS = {"test_share": float, "n_passes": int, "seed": int}
-_LISTS = {"drop": str, "hidden": int}
+_NUMBERS = {"test_share": float, "n_passes": int, "seed": int, "min_class_rows": int}
+_LISTS = {"drop": str, "keep": str, "hidden": int}
 _EITHER = ("prior_std", "noise", "budget")
 
 
@@ -157,15 +168,16 @@ def _typed(name: str, value: Any) -> Any:
         if not isinstance(value, list | tuple) or not all(
             type(item) is _LISTS[name] for item in value
         ):
-            raise _wrong(
-                name, value, "a list of strings" if name == "drop" else "a list of whole numbers"
-            )
+            what = "strings" if _LISTS[name] is str else "whole numbers"
+            raise _wrong(name, value, f"a list of {what}")
         return tuple(value)
     if name in _NUMBERS:
         whole = _NUMBERS[name] is int
         if not _is_number(value) or (whole and not float(value).is_integer()):
             raise _wrong(name, value, "a whole number" if whole else "a number")
         return _NUMBERS[name](value)
+    if name == "column_types":
+        return _words(name, value)
     if name == "method_options":
         return _scalars(name, value)
     if name in _EITHER and _is_number(value):
@@ -187,6 +199,13 @@ def _scalars(name: str, value: Any) -> dict[str, Any]:
     for key, item in value.items():
         if not (item is None or isinstance(item, str | bool) or _is_number(item)):
             raise _wrong(f"{name}.{_name(key)}", item, "a number, a string, or true or false")
+    return dict(value)
+
+
+def _words(name: str, value: Any) -> dict[str, str]:
+    """A table of strings."""
+    if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):
+        raise _wrong(name, value, 'a table of COLUMN = "KIND"')
     return dict(value)
 
 
@@ -231,4 +250,5 @@ def config_text(settings: RunSettings, provenance: Mapping[str, Any]) -> str:
     plain = {
         name: list(value) if isinstance(value, tuple) else value for name, value in values.items()
     }
+    plain["column_types"] = dict(settings.column_types)
     return tomli_w.dumps({**plain, "method_options": options, "provenance": dict(provenance)})

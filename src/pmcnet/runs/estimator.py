@@ -23,6 +23,8 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "prior": settings.prior,
         "prior_std": settings.prior_std,
         "feature_scaling": settings.feature_scaling,
+        "column_types": dict(settings.column_types) or None,
+        "keep": settings.keep,
         "budget": settings.budget,
         "random_state": settings.seed,
         "device": settings.device,

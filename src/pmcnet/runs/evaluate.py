@@ -53,11 +53,15 @@ def evaluate_file(
             f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use "
             "--target."
         )
+    known = frame[target].notna().to_numpy()
+    if not known.any():
+        raise InputError(f"{source} has no row with a target {target!r}. Give rows that have one.")
+    frame = frame[known]
     truth = present(frame[target], target)
     if not isinstance(model, PMCNetClassifier):
         truth = numbers_of(truth, target)
     names = ColumnNames.of_run(model, run, exposure, event)
     second = second_of(frame, names, target, source)
-    rows = read_rows(model, source)
+    rows = read_rows(model, source)[known]
     predictions = predictions_of(model, rows, truth, second, n_passes=n_passes, seed=seed)
     return metrics_record(model, predictions.scored(), n_test=len(frame), fit_seconds=None)

@@ -23,10 +23,10 @@ from pmcnet.runs.estimator import method_of, unfitted
 from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, write_text
 from pmcnet.runs.identity import problem
 from pmcnet.runs.lock import locked
-from pmcnet.runs.predict import written
+from pmcnet.runs.prediction_files import write_missing, write_predictions
 from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.processes import share_rows, share_settings
-from pmcnet.runs.row_predictions import Predictions, predictions_of
+from pmcnet.runs.row_predictions import predictions_of
 from pmcnet.runs.run_observer import RunObserver
 from pmcnet.runs.run_record import metrics_record, report_record
 from pmcnet.runs.scores import Model, Record, Scores
@@ -251,7 +251,9 @@ def _finish(
             model, prepared.x_test, prepared.y_test, prepared.second_test, **chosen
         )
         scored = predictions.scored()
-        _write_predictions(predictions, prepared, folder.predictions)
+        write_predictions(predictions, prepared, folder.predictions)
+    if prepared.x_missing is not None and len(prepared.x_missing):
+        write_missing(model, prepared, folder.missing_targets)
     model.save(folder.model)
     metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
     rows = (prepared.test_rows + 1).tolist()
@@ -263,15 +265,6 @@ def _finish(
     write_report(report, folder.report)
     write_json(folder.metrics, metrics)
     return FinishedRun(folder, model, metrics, report)
-
-
-def _write_predictions(predictions: Predictions, prepared: RunRows, path: Path) -> None:
-    from pandas import DataFrame  # type: ignore[import-untyped]
-
-    known = {"row": prepared.test_rows + 1, "truth": prepared.y_test}
-    known |= prepared.second_test.columns
-    table = DataFrame(known | written(predictions.columns()))
-    write_text(path, table.to_csv(index=False, lineterminator="\n"))
 
 
 def _provenance(prepared: RunRows, asked: RunSettings) -> dict[str, Any]:

@@ -63,6 +63,7 @@ class RunFolder:
             folder.report_data,
             folder.report,
             folder.predictions,
+            folder.missing_targets,
             folder.history,
         )
         for place in (folder.config, *places, folder.checkpoint, folder.checkpoints.previous):
@@ -109,6 +110,11 @@ class RunFolder:
     def predictions(self) -> Path:
         """Predictions of the test rows."""
         return self.path / "predictions.csv"
+
+    @property
+    def missing_targets(self) -> Path:
+        """Predictions of the rows whose target is missing."""
+        return self.path / "missing_targets.csv"
 
     @property
     def history(self) -> Path:

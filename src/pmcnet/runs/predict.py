@@ -4,6 +4,8 @@ import csv
 import os
 import shutil
 import sys
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from pmcnet import data
 from pmcnet.data import Kind
 from pmcnet.data.csv_injection import guarded, guarded_column, has_carriage_return
-from pmcnet.errors import InputError
+from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.exposure import with_exposure
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 CHUNK_ROWS = 50_000
+COVERAGE = 0.95
+"""Of intervals, where none is asked for."""
 T = TypeVar("T")
 
 
@@ -43,14 +47,18 @@ def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDA
 
 def feature_kinds(model: Model) -> dict[str, Kind]:
     """The columns that a model needs, and what each holds."""
+    return {column.name: column.read_as for column in _table_encoder(model).columns.columns}
+
+
+def _table_encoder(model: Model) -> TableEncoder:
     encoder = model.encoder_
     if not isinstance(encoder, TableEncoder):
         raise InputError("this model was fitted to images; tables cannot be predicted with it.")
-    return {column.name: column.kind for column in encoder.columns.columns}
+    return encoder
 
 
 def selected(model: Model, frame: "DataFrame") -> "DataFrame":
-    """The model's columns of a table, in the model's order; missing ones are refused."""
+    """The columns of training in their order; those the model needs must be there."""
     names = list(feature_kinds(model))
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -60,7 +68,8 @@ def selected(model: Model, frame: "DataFrame") -> "DataFrame":
             f"the table lacks the column(s) {shown}, which the model was trained on. Add them, or "
             "correct their names."
         )
-    return frame[names]
+    every = list(_table_encoder(model).columns.names)
+    return frame.reindex(columns=every)
 
 
 def exposure_column(model: Model, run: Path, source: str, asked: str | None) -> tuple[str, str]:
@@ -150,11 +159,12 @@ def _write(
 ) -> int:
     """Read, predict and write, each while the others go on."""
     n_rows, writing = 0, None
+    unseen: Counter[str] = Counter()
     if exposure:
         kinds = {exposure: "number", **kinds}
     with ThreadPoolExecutor(1) as writer:
         for raw, chunk in ahead(_chunks(source, kinds)):
-            rows = _encoded(model, selected(model, chunk), first_row=n_rows + 1)
+            rows = _encoded(model, selected(model, chunk), unseen, first_row=n_rows + 1)
             if exposure:
                 found = exposures(chunk[exposure], exposure, n_rows + 1)
                 rows = with_exposure(rows, found, model.likelihood_)
@@ -172,6 +182,8 @@ def _write(
             progress(n_rows)
         if writing is not None:
             writing.result()
+    if unseen:
+        warnings.warn(UnseenLevelsWarning(dict(unseen)), stacklevel=2)
     return n_rows
 
 
@@ -223,10 +235,19 @@ def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
     }
 
 
-def _encoded(model: Model, x: "DataFrame", *, first_row: int) -> EncodedRows:
-    """Rows as inputs; an error names the row by its number in the whole table."""
+def _encoded(model: Model, x: "DataFrame", unseen: Counter[str], *, first_row: int) -> EncodedRows:
+    """Rows as inputs; an error names the row by its number in the whole table.
+
+    Rows with levels that training had not are added to `unseen`, by column.
+    """
     try:
-        return model.encoded(x)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UnseenLevelsWarning)
+            rows = model.encoded(x)
+        for warning in caught:
+            if isinstance(warning.message, UnseenLevelsWarning):
+                unseen.update(warning.message.counts)
+        return rows
     except InputError:
         if isinstance(model.encoder_, TableEncoder):
             model.encoder_.columns.matrix(x, first_row=first_row)

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from pmcnet import data
 from pmcnet.errors import InputError
-from pmcnet.estimators.columns import Columns, Matrix
+from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
 from pmcnet.runs.config import RunSettings, Task
+from pmcnet.runs.held_out import split, with_all_classes
 from pmcnet.runs.known_columns import ERROR
 from pmcnet.runs.number_predictions import NumberColumns
 from pmcnet.runs.second_column import (
@@ -22,7 +23,7 @@ from pmcnet.runs.second_column import (
     second_of,
     task_of,
 )
-from pmcnet.runs.target_column import response_of
+from pmcnet.runs.target_column import response_of, rows_with_target
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
@@ -32,6 +33,7 @@ ADDED = {
     "regression": NumberColumns._fields,
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""
+NO_ROWS = np.arange(0)
 _FAR = 1e4  # standard deviations of a column's other values
 
 
@@ -49,25 +51,33 @@ class RunRows(NamedTuple):
     remarks: tuple[str, ...]
     second_train: SecondColumn = NO_COLUMN
     second_test: SecondColumn = NO_COLUMN
+    x_missing: "DataFrame | None" = None
+    missing_rows: NDArray[np.int64] = NO_ROWS  # whose target is missing, positions in the table
 
 
 def prepare(settings: RunSettings) -> RunRows:
     """Read the table, find target and task, split the rows."""
-    frame = data.read_frame(settings.data)
+    whole = data.read_frame(settings.data)
     place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
-    settings = replace(settings, data=place, target=_target(settings, frame))
+    settings = replace(settings, data=place, target=_target(settings, whole))
+    named = rows_with_target(whole[settings.target], settings)
+    frame = whole.iloc[named.rows]
     _check_size(frame, settings)
     names = ColumnNames(settings.exposure, settings.event)
     second = second_of(frame, names, settings.target, settings.data)
-    y, task, guessed = response_of(frame[settings.target], settings.target, task_of(settings))
+    response = response_of(frame[settings.target], settings.target, task_of(settings))
+    y, task = response.y, response.task
     if task == "regression":
         check_response(y, second, settings)
-    x = _features(frame, settings, task)
-    columns = Columns.of(x)
-    numbers = columns.matrix(x)  # (N, d)
-    constant, far = _constant(columns, numbers), _far(columns, numbers)
-    train, test = _split(y, _groups(y, task, second), settings.test_share, settings.seed)
-    train, test, moved = _with_all_seen(train, test, columns, numbers, y, task)
+    everything = _features(whole, settings, task)
+    x = everything.iloc[named.rows]
+    columns = Columns.of(x, columns_asked(settings))
+    far = _far(columns, columns.matrix(everything))
+    train, test = split(y, _groups(y, task, second), settings.test_share, settings.seed)
+    moved = ""
+    if task == "classification":
+        train, test, moved = with_all_classes(train, test, y)
+    remarks = (response.remark, named.remark, _left_out(columns), far, moved)
     return RunRows(
         settings,
         task,
@@ -75,32 +85,46 @@ def prepare(settings: RunSettings) -> RunRows:
         y[train],
         x.iloc[test].reset_index(drop=True),
         y[test],
-        test,
-        data.fingerprint(frame),
-        tuple(remark for remark in (guessed, constant, far, moved) if remark),
+        named.rows[test],
+        data.fingerprint(whole),
+        tuple(remark for remark in remarks if remark),
         second.at(train),
         second.at(test),
+        everything.iloc[named.missing].reset_index(drop=True),
+        named.missing,
     )
 
 
 def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
     """The training rows alone, a share of them held out in the place of the test rows."""
-    columns = Columns.of(prepared.x_train)
-    numbers = columns.matrix(prepared.x_train)
-    groups = _groups(prepared.y_train, prepared.task, prepared.second_train)
-    train, held_out = _split(prepared.y_train, groups, share, seed)
-    train, held_out, _ = _with_all_seen(
-        train, held_out, columns, numbers, prepared.y_train, prepared.task
-    )
+    y = prepared.y_train
+    groups = _groups(y, prepared.task, prepared.second_train)
+    train, held_out = split(y, groups, share, seed)
+    if prepared.task == "classification":
+        train, held_out, _ = with_all_classes(train, held_out, y)
     return prepared._replace(
         x_train=prepared.x_train.iloc[train].reset_index(drop=True),
-        y_train=prepared.y_train[train],
+        y_train=y[train],
         x_test=prepared.x_train.iloc[held_out].reset_index(drop=True),
-        y_test=prepared.y_train[held_out],
+        y_test=y[held_out],
         test_rows=held_out,
         second_train=prepared.second_train.at(train),
         second_test=prepared.second_train.at(held_out),
     )
+
+
+def columns_asked(settings: RunSettings) -> ColumnsAsked:
+    """What the settings say of columns."""
+    return ColumnsAsked(settings.column_types, settings.keep)
+
+
+def _left_out(columns: Columns) -> str:
+    """A remark about the columns that the model does without."""
+    if not columns.left_out:
+        return ""
+    shown = "; ".join(f"{name!r}, {why}" for name, why in columns.left_out[:5])
+    more = f"; and {len(columns.left_out) - 5} more" if len(columns.left_out) > 5 else ""
+    return f"columns left out: {shown}{more}. --keep NAME keeps one."
 
 
 def _target(settings: RunSettings, frame: "DataFrame") -> str:
@@ -148,30 +172,10 @@ def _features(frame: "DataFrame", settings: RunSettings, task: Task) -> "DataFra
     return x
 
 
-def _constant(columns: Columns, numbers: Matrix) -> str:
-    """A remark about constant columns; a table with an empty or no other column is refused."""
-    missing = np.isnan(numbers)  # (N, d)
-    empty = np.flatnonzero(missing.all(0))
-    if len(empty):
-        name = columns.names[empty[0]]
-        raise InputError(
-            f"column {name!r} has no values at all. Fill it in, or leave it out with --drop {name}."
-        )
-    constant = np.flatnonzero(~missing.any(0) & (numbers == numbers[0]).all(0))
-    if len(constant) == len(columns.names):
-        raise InputError(
-            "every column but the target is constant, so there is nothing to predict from. Give "
-            "columns that vary."
-        )
-    shown = ", ".join(repr(columns.names[i]) for i in constant[:5]) + (
-        ", ..." if len(constant) > 5 else ""
-    )
-    return f"constant columns say nothing: {shown}." if len(constant) else ""
-
-
 def _far(columns: Columns, numbers: Matrix) -> str:
     """A remark about a number so large that scaling would leave its column without variation."""
-    for column, values in zip(columns.columns, numbers.T, strict=True):
+    for column, part in zip(columns.columns, columns.slices, strict=True):
+        values = numbers[:, part.start]
         known = np.flatnonzero(~np.isnan(values))
         if column.kind != "number" or len(known) < 3:
             continue
@@ -190,59 +194,3 @@ def _far(columns: Columns, numbers: Matrix) -> str:
 def _groups(y: NDArray[Any], task: Task, second: SecondColumn) -> NDArray[Any] | None:
     """What rows are held out in proportion to, if to anything: classes, or events (N,)."""
     return y if task == "classification" else second.event
-
-
-def _split(
-    y: NDArray[Any], groups: NDArray[Any] | None, share: float, seed: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the rows to keep and of a share to hold out, stratified by group."""
-    from sklearn.model_selection import train_test_split  # type: ignore[import-untyped]
-
-    rows = np.arange(len(y))
-    n_test = round(share * len(y))
-    if n_test == 0:
-        return rows, rows[:0]
-    stratify = None
-    if groups is not None:
-        counts = np.unique(groups, return_counts=True)[1]
-        stratify = (
-            groups
-            if counts.min() >= 2 and n_test >= len(counts) and len(y) - n_test >= len(counts)
-            else None
-        )
-    train, test = train_test_split(rows, test_size=n_test, random_state=seed, stratify=stratify)
-    return np.sort(train), np.sort(test)
-
-
-def _with_all_seen(
-    train: NDArray[np.int64],
-    test: NDArray[np.int64],
-    columns: Columns,
-    numbers: Matrix,
-    y: NDArray[Any],
-    task: Task,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], str]:
-    """The same rows, but test rows with a class or a level unseen in training go to training.
-
-    A model cannot predict from a level it never saw, so such rows could not be tested on.
-    """
-    unseen = np.zeros((len(test), len(columns.columns)), dtype=bool)
-    for i, column in enumerate(columns.columns):
-        known, asked = numbers[train, i], numbers[test, i]
-        if column.kind == "text" or np.isnan(known).all():
-            unseen[:, i] = ~np.isnan(asked) & ~np.isin(asked, known)
-    strange = unseen.any(1) if task == "regression" else unseen.any(1) | ~np.isin(y[test], y[train])
-    if not strange.any():
-        return train, test, ""
-    if strange.all() and unseen.any():
-        name = columns.names[int(unseen.sum(0).argmax())]
-        raise InputError(
-            "each row that was to be tested has a string that no other row has, most of them in "
-            f"column {name!r}, so none can be predicted. Leave it out with --drop {name} if it is "
-            "an identifier, or use --test-share 0."
-        )
-    remark = (
-        f"{int(strange.sum())} rows with classes or strings that no other rows have were taken for "
-        "training."
-    )
-    return np.sort(np.concatenate([train, test[strange]])), test[~strange], remark

@@ -124,6 +124,7 @@ def report_record(
         "diagnostics": {key: metrics["diagnostics"][key] for key in _SHOWN},
         "history": per_step(model.history_),
         "model_choice": plain(model.comparisons_),
+        "columns": model.columns_,
         "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
         **plain(figures),
     }
