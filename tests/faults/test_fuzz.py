@@ -35,7 +35,7 @@ def test_summary_is_written(tmp_path, monkeypatch):
     found = json.loads((tmp_path / "found.json").read_text())["readers"]["config"]
     assert sum(found["outcomes"].values()) == found["n_files"] == 20
     assert found["wrong"] == 0
-    assert 0 < found["slowest"]["seconds"] < 5
+    assert 0 <= found["slowest"]["seconds"] < 5
     assert found["peak_bytes"] > found["grown_most"]["bytes"] >= 0
 
 

@@ -4,7 +4,7 @@ The matrix is exact: equal rows of the table are equal rows of it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -130,6 +130,7 @@ def _chosen(
             continue
         columns.append(column)
         numbers.append(found)
+    place = {each.name: i for i, each in enumerate(given)}
     free = [column.name not in asked.types and column.name not in asked.keep for column in columns]
     same = repeated(columns, numbers)
     dropped = [other if may else None for other, may in zip(same, free, strict=True)]
@@ -140,10 +141,13 @@ def _chosen(
     ]
     kept = tuple(column for column, other in zip(columns, dropped, strict=True) if other is None)
     if not kept:
+        some = [each.name for each in given if asked.types.get(each.name) != DROP]
+        some = [name for name in some if not is_empty(given[place[name]])]
+        if some and not set(some) <= set(asked.keep):  # such as constant ones: y has a distribution
+            return _chosen(given, replace(asked, keep=some))
         shown = "; ".join(f"{name!r}: {why}" for name, why in left_out[:5])
         raise InputError(
             f"no column is left to predict from ({shown}). Give columns that vary, or name those "
             "to keep."
         )
-    place = {each.name: i for i, each in enumerate(given)}
     return kept, tuple(sorted(left_out, key=lambda one: place[one.name]))
