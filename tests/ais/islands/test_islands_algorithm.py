@@ -159,7 +159,7 @@ def test_a_batch_that_time_cut_off_does_not_hide_those_before(run):
     found = ais.IslandsResult(cut, (), 256)
     assert found.islands.shape == (4, 64, 4)
     assert cut.acceptance > 0.5
-    assert cut.correlation < 0.5
+    assert cut.settling.correlation < 0.5
     assert "of the trajectories" not in found.verdict.reason
 
 
@@ -190,7 +190,7 @@ def test_even_places_are_distinct_and_inside(size, n):
 def test_kept_populations_are_spread_over_the_rounds():
     _, target = known(dim=2)
     points = BATCH.init(target, seed=0).points
-    polish = Polish.begun(points)
+    polish = Polish.begun(points, 1)
     for n in range(1, 12):
         polish = with_population(polish, torch.full_like(points.theta, float(n)))
         rounds = polish.kept[:, 0, 0].tolist()

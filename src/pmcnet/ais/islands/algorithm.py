@@ -29,17 +29,17 @@ from pmcnet.ais.islands.draws import agreement, draws_of
 from pmcnet.ais.islands.polishing import polished
 from pmcnet.ais.islands.result import IslandsResult
 from pmcnet.ais.islands.schedule import capped, fits, remaining
-from pmcnet.ais.islands.state import IslandsInfo, IslandsState, Polish
+from pmcnet.ais.islands.state import SETTLED, IslandsInfo, IslandsState, Polish
 from pmcnet.ais.path import Path
 from pmcnet.ais.sampler import Observer, run
 from pmcnet.ais.tempered import Tempered
-from pmcnet.ais.verdict import has_forgotten, is_known
+from pmcnet.ais.verdict import has_forgotten, is_known, still_drifts
 from pmcnet.errors import InputError
 
 LEAST_ROUNDS = 4
 """Rounds of polishing that count before anything is concluded from them."""
 MOST_POLISH = 4.0
-"""Times its share that polishing may take while predictions still remember where they were."""
+"""Times its share that polishing may take while particles remember where annealing left them."""
 LEAST_KEPT = 2
 """Populations that are kept of a batch of so many rounds; see `draws.with_population`."""
 MOST_ISLANDS = 512
@@ -101,11 +101,11 @@ class Islands:
         theta = batch.points.theta
         return IslandsState(
             batch=batch,
-            polish=Polish.begun(batch.points),
+            polish=Polish.begun(batch.points, batch.n_islands),
             finished=theta.new_empty(0, self._n_kept, theta.shape[1]),
             finished_log_evidence=batch.log_weight.new_empty(0),
             finished_acceptance=1.0,
-            finished_correlation=-1.0,
+            finished_settling=SETTLED,
             rise=0.0,
             n_gradients=0,
             seconds=0.0,
@@ -226,6 +226,8 @@ class Islands:
         share = self.polish * (1.0 if has_forgotten(state) else MOST_POLISH)
         if state.polish.n_gradients < share * state.n_gradients:
             return state
+        if self.n_islands is None and still_drifts(state):
+            return state  # more islands would stop short of the posterior in the same way
         enough = MOST_ISLANDS if self.n_islands is None else self.n_islands
         if state.n_islands >= enough:
             return state._replace(ended=True)
@@ -241,11 +243,11 @@ class Islands:
         finished = torch.cat([state.finished, draws])
         return state._replace(
             batch=batch,
-            polish=Polish.begun(batch.points),
+            polish=Polish.begun(batch.points, n),
             finished=finished,
             finished_log_evidence=state.log_evidences,
             finished_acceptance=state.acceptance,
-            finished_correlation=state.correlation,
+            finished_settling=state.settling,
             rise=0.0,
             n_gradients=0,
             batch_seconds=0.0,

@@ -6,7 +6,6 @@ from torch import Tensor
 from pmcnet.ais.agreement import Agreement, IslandMoments, drift
 from pmcnet.ais.islands.state import IslandsState, Polish
 from pmcnet.ais.path import Path
-from pmcnet.ais.tiling import in_groups
 from pmcnet.ais.verdict import max_chain_drift
 
 MOST_KEPT = 4
@@ -69,20 +68,3 @@ def _shift(state: IslandsState, path: Path, spread: Tensor) -> float:
         for part in (kept[:half], kept[-half:])
     )
     return drift(early, late, spread, max_chain_drift(n))
-
-
-def correlation(path: Path, before: Tensor, after: Tensor, n_islands: int) -> float:
-    """Correlation of predictions of particles (n, D) with their earlier ones, within islands.
-
-    The mean over the predictions, of coordinates the largest: each of them has to be forgotten.
-    """
-    early, late = (
-        in_groups(path.predictions(theta).mean.flatten(1), n_islands) for theta in (before, after)
-    )
-    a, b = early - early.mean(1, keepdim=True), late - late.mean(1, keepdim=True)
-    each = (a * b).sum((0, 1)) / (a.square().sum((0, 1)) * b.square().sum((0, 1))).sqrt()
-    known = each[each.isfinite()]
-    if not len(known):
-        return 0.0
-    found = known.max() if path.quantity == "coordinates" else known.mean()
-    return float(found.clamp(-1, 1))

@@ -14,8 +14,9 @@ from pmcnet import rng
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
 from pmcnet.ais.annealed.rejuvenation import Moves, Rejuvenation
 from pmcnet.ais.annealed.reweighting import resampled
-from pmcnet.ais.comm import Communicator, agreed
-from pmcnet.ais.islands.draws import correlation, with_population
+from pmcnet.ais.comm import Communicator
+from pmcnet.ais.islands.draws import with_population
+from pmcnet.ais.islands.settling import settled
 from pmcnet.ais.islands.state import IslandsState, Polish
 from pmcnet.ais.path import Path
 
@@ -45,7 +46,7 @@ def polished(
     ]
     if polish.n_tuned == 0:
         batch = resampled(batch, annealing.selection, math.inf, sources, comm).state
-        polish = Polish.begun(batch.points)
+        polish = Polish.begun(batch.points, batch.n_islands)
     tuning = polish.n_tuned < N_TUNING
     known = batch.points if tuning else polish.frozen
     kernel = annealing.kernel(known, batch.weight, 1.0, path, comm)
@@ -60,11 +61,8 @@ def polished(
     if tuning:
         polish = polish._replace(frozen=points, n_tuned=polish.n_tuned + 1)
     else:
-        polish = with_population(polish, points.theta)
-        now = correlation(path, polish.frozen.theta, points.theta, batch.n_islands)
+        polish = settled(with_population(polish, points.theta), path, points, comm)
         change = (moves.acceptance - polish.acceptance) / polish.n_rounds
-        polish = polish._replace(
-            acceptance=polish.acceptance + change, correlation=agreed(comm, now)
-        )
+        polish = polish._replace(acceptance=polish.acceptance + change)
     batch = batch._replace(points=points, tuning=moves.tuning)
     return Polished(state._replace(batch=batch, polish=polish), moves)

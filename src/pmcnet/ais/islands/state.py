@@ -23,14 +23,42 @@ from pmcnet.io.state_checks import (
 )
 
 
+class Settling(NamedTuple):
+    """What polished particles still show of where annealing left them.
+
+    `correlation` is that of predictions now with those before polishing, `fit_correlation` that of
+    the log-likelihood, both about the means of their islands. `fit_drift` is a significant change
+    of the mean log-likelihood from the first half of the rounds to the second, in its standard
+    deviations.
+    """
+
+    correlation: float
+    fit_correlation: float
+    fit_drift: float
+
+    def worst(self, other: Self) -> Self:
+        """The larger of each."""
+        return type(self)(*map(max, self, other))
+
+    def check(self) -> None:
+        """Refuse what no run has."""
+        check_number(self.correlation, "correlation", -1.01, 1.01)
+        check_number(self.fit_correlation, "fit_correlation", -1.01, 1.01)
+        check_number(self.fit_drift, "fit_drift", 0)
+
+
+SETTLED = Settling(-1.0, -1.0, 0.0)
+"""Where nothing is left of annealing."""
+
+
 class Polish(NamedTuple):
     """The trajectories at the posterior of a batch of n particles.
 
     `frozen` is where the particles were when the scales of the moves were learnt, `kept` (K, n, D)
     the populations that count so far, one after every `stride` rounds. `n_rounds` counts rounds,
     `n_tuned` those before them, `n_gradients` batches of gradients of all. `acceptance` is the
-    mean over the rounds that count, `correlation` that of predictions now with those at `frozen`,
-    about the means of their islands.
+    mean over the rounds that count, `fit` (R, G) the mean log-likelihood of each island after each
+    of them.
     """
 
     frozen: Points
@@ -40,15 +68,17 @@ class Polish(NamedTuple):
     n_rounds: int
     n_gradients: int
     acceptance: float
-    correlation: float
+    fit: Tensor
+    settling: Settling
 
     @classmethod
-    def begun(cls, points: Points) -> Self:
+    def begun(cls, points: Points, n_islands: int) -> Self:
         """Before the first trajectory."""
         none = points.theta.new_empty(0, *points.theta.shape)
-        return cls(points, none, 1, 0, 0, 0, 0.0, 1.0)
+        fit = points.log_likelihood.new_empty(0, n_islands)
+        return cls(points, none, 1, 0, 0, 0, 0.0, fit, Settling(1.0, 1.0, 0.0))
 
-    def check(self, n: int, dim: int) -> None:
+    def check(self, n: int, dim: int, n_islands: int) -> None:
         """Refuse what no run of n particles has."""
         require(isinstance(self.frozen, Points), "frozen", "Points")
         self.frozen.check()
@@ -57,7 +87,10 @@ class Polish(NamedTuple):
             check_whole(getattr(self, name), name)
         check_whole(self.stride, "stride", 1)
         check_number(self.acceptance, "acceptance", 0, 1)
-        check_number(self.correlation, "correlation", -1.01, 1.01)
+        fit = isinstance(self.fit, Tensor) and self.fit.dtype in DOUBLE
+        require(fit and self.fit.shape == (self.n_rounds, n_islands), "fit", "means by island")
+        require(isinstance(self.settling, Settling), "settling", "Settling")
+        self.settling.check()
 
 
 class IslandsState(NamedTuple):
@@ -65,7 +98,7 @@ class IslandsState(NamedTuple):
 
     `batch` are the islands at work, and `polish` their trajectories at the posterior. `finished`
     (F, k, D) are draws of the islands before, `finished_log_evidence` (F,) is log Z by each,
-    `finished_acceptance` and `finished_correlation` are the worst of those batches. `rise` is how
+    `finished_acceptance` and `finished_settling` are the worst of those batches. `rise` is how
     far the last tempering step of the batch went, `n_gradients` what its annealing took so far in
     gradients of the target,
     `seconds` the computing time of the run, `batch_seconds` that of the batch. `agreement` is that
@@ -77,7 +110,7 @@ class IslandsState(NamedTuple):
     finished: Tensor
     finished_log_evidence: Tensor
     finished_acceptance: float
-    finished_correlation: float
+    finished_settling: Settling
     rise: float
     n_gradients: int
     seconds: float
@@ -90,7 +123,7 @@ class IslandsState(NamedTuple):
     @staticmethod
     def stored_types() -> tuple[type[Any], ...]:
         """What a state in a file is made of."""
-        return (AnnealedState, Polish, Agreement, Points, Tuning)
+        return (AnnealedState, Polish, Settling, Agreement, Points, Tuning)
 
     @property
     def n_finished(self) -> int:
@@ -116,10 +149,10 @@ class IslandsState(NamedTuple):
         return min(self.finished_acceptance, own)
 
     @property
-    def correlation(self) -> float:
-        """The largest correlation of a batch's predictions with those before polishing."""
-        own = self.polish.correlation if self.polish.n_rounds else -1.0
-        return max(self.finished_correlation, own)
+    def settling(self) -> Settling:
+        """What the batch that shows most still shows of its annealing."""
+        own = self.polish.settling if self.polish.n_rounds else SETTLED
+        return self.finished_settling.worst(own)
 
     @property
     def n_islands(self) -> int:
@@ -133,7 +166,7 @@ class IslandsState(NamedTuple):
             require(isinstance(getattr(self, name), kind), name, kind.__name__)
         self.batch.check()
         n, dim = self.batch.points.theta.shape
-        self.polish.check(n, dim)
+        self.polish.check(n, dim, self.batch.n_islands)
         require(self.finished.ndim == 3 and self.finished.shape[2] == dim, "finished", "draws")
         _check_draws(self.finished, "finished", tuple(self.finished.shape[1:]))
         if self.n_finished:
@@ -144,7 +177,8 @@ class IslandsState(NamedTuple):
         check_whole(self.n_gradients, "n_gradients")
         check_number(self.rise, "rise", 0, 1)
         check_number(self.finished_acceptance, "finished_acceptance", 0, 1)
-        check_number(self.finished_correlation, "finished_correlation", -1.01, 1.01)
+        require(isinstance(self.finished_settling, Settling), "finished_settling", "Settling")
+        self.finished_settling.check()
         for name in ("seconds", "batch_seconds"):
             check_number(getattr(self, name), name, 0)
         require(type(self.ended) is bool, "ended", "true or false")
@@ -201,7 +235,7 @@ class IslandsInfo(NamedTuple):
             step_size=moves.tuning.step_size,
             n_leapfrog=moves.tuning.n_leapfrog,
             n_gradients=moves.n_gradients,
-            correlation=state.polish.correlation,
+            correlation=state.polish.settling.correlation,
             n_divergences=moves.n_divergences,
             n_islands=state.n_islands,
             error=agreement.median,

@@ -8,11 +8,14 @@ from pmcnet.ais.verdict.island_rules import (
     is_known,
     islands_verdict,
     needed_islands,
+    still_drifts,
 )
+from pmcnet.ais.verdict.limits import SIGNIFICANT_DRIFT
 from pmcnet.ais.verdict.rules import STATUSES, Rule, Status, Verdict, unmeasured
 from pmcnet.ais.verdict.weight_rules import khat_limit, verdict
 
 __all__ = [
+    "SIGNIFICANT_DRIFT",
     "STATUSES",
     "Rule",
     "Status",
@@ -26,6 +29,7 @@ __all__ = [
     "khat_limit",
     "max_chain_drift",
     "needed_islands",
+    "still_drifts",
     "unmeasured",
     "verdict",
 ]

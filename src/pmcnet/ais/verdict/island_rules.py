@@ -8,6 +8,8 @@ from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.verdict.limits import (
     KNOWN_EVIDENCE,
     MAX_ERROR,
+    MAX_FIT_CORRELATION,
+    MAX_FIT_DRIFT,
     MAX_POLISH_CORRELATION,
     MAX_SHIFT,
     MIN_ACCEPTANCE,
@@ -33,6 +35,7 @@ def islands_verdict(result: "IslandsResult") -> Verdict:
         "acceptance": MIN_ACCEPTANCE,
         "shift": MAX_SHIFT,
         "correlation": MAX_POLISH_CORRELATION[agreement.quantity],
+        "fit_drift": MAX_FIT_DRIFT,
     }
     if result.n_islands < MIN_ISLANDS:
         stopped = f"the run stopped at inverse temperature {state.batch.beta:.3g} of 1"
@@ -55,8 +58,17 @@ def is_known(agreement: Agreement) -> bool:
 
 def has_forgotten(state: "IslandsState") -> bool:
     """Whether polishing has moved particles well away from where annealing left them."""
-    most = MAX_POLISH_CORRELATION[state.agreement.quantity]
-    return state.polish.correlation <= STOPPING_SHARE * most
+    most, found = MAX_POLISH_CORRELATION[state.agreement.quantity], state.polish.settling
+    return (
+        found.correlation <= STOPPING_SHARE * most
+        and found.fit_correlation <= MAX_FIT_CORRELATION
+        and not still_drifts(state)
+    )
+
+
+def still_drifts(state: "IslandsState") -> bool:
+    """Whether the log-likelihood of the islands at work changes while they are polished."""
+    return state.polish.settling.fit_drift > MAX_FIT_DRIFT
 
 
 def needed_islands(agreement: Agreement) -> int:
@@ -114,10 +126,17 @@ def _islands_rules(result: "IslandsResult") -> Iterator[Rule]:
         LONGER_POLISH,
     )
     yield Rule(
-        state.correlation > MAX_POLISH_CORRELATION[agreement.quantity],
+        state.settling.correlation > MAX_POLISH_CORRELATION[agreement.quantity],
         "doubtful",
-        f"particles are still where annealing left them (correlation {state.correlation:.2f}), so "
-        "that islands agree may be due to their common path",
+        "particles are still where annealing left them (correlation "
+        f"{state.settling.correlation:.2f}), so that islands agree may be due to their common path",
+        LONGER_POLISH,
+    )
+    yield Rule(
+        state.settling.fit_drift > MAX_FIT_DRIFT,
+        "doubtful",
+        "all islands still drift alike: the longer they are moved, the more their log-likelihood "
+        f"changes (by {state.settling.fit_drift:.2f} of its spread)",
         LONGER_POLISH,
     )
     yield Rule(

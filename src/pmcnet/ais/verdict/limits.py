@@ -44,6 +44,11 @@ MAX_POLISH_CORRELATION: Mapping[str, float] = MappingProxyType(
 )
 """Correlation of predictions with those before polishing, on average, of coordinates the largest,
 from which particles count as still where annealing left them."""
+MAX_FIT_CORRELATION = 0.25
+"""Correlation of the log-likelihood with that before polishing, from which polishing goes on."""
+MAX_FIT_DRIFT = 0.1
+"""Standard deviations of the log-likelihood by which its mean may change between the halves of
+polishing."""
 KNOWN_EVIDENCE = 1.0
 """Standard error of log Z, in nats, up to which evidences can be compared."""
 MIN_CHAIN_DRAWS = 4
