@@ -87,6 +87,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=8, help="islands annealed together")
     parser.add_argument("--particles", type=int, default=64, help="of each island")
     parser.add_argument("--polish", type=float, default=ais.Islands().polish)
+    parser.add_argument("--seconds", type=float, help="of a run, at most: moves become shorter")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--costs", action="store_true", help="also time one population alone")
     parser.add_argument("--json", type=Path)
@@ -100,7 +101,12 @@ def main() -> None:
     for name in options.names.split(","):
         seconds = costs(name, options.data, options.device, annealing) if options.costs else {}
         for n_islands in map(int, options.islands.split(",")):
-            sampler = ais.Islands(annealing=annealing, n_islands=n_islands, polish=options.polish)
+            sampler = ais.Islands(
+                annealing=annealing,
+                n_islands=n_islands,
+                polish=options.polish,
+                max_seconds=options.seconds,
+            )
             for seed in map(int, options.seeds.split(",")):
                 row = measured(name, options.data, options.device, sampler, seed) | seconds
                 rows.append(row)

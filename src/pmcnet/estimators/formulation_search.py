@@ -6,6 +6,7 @@ alternative, the simplest, wins unless log Z of another one is larger by more th
 (`tune.alternatives`); among priors the first are scales by layer.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -35,6 +36,7 @@ FIXED = 1.0
 """The prior's standard deviation where none is given and none is searched."""
 _MORE_PRIORS = 2  # that are compared with scales by layer
 _EXCESS = 3.0  # estimated cost of the comparisons, in their share of the time, that is still tried
+_MOST = 2.0  # shares of the time after which comparisons are abandoned
 
 
 class Asked(NamedTuple):
@@ -101,7 +103,8 @@ class FormulationSearch:
         if not self._affordable(alternatives[-1], n_runs):
             return Settled(begun, [], "", scale)
         chosen, comparisons = self._chosen(alternatives, sampler, [])
-        if open_prior:
+        in_time = len(alternatives) in (1, len(comparisons))
+        if open_prior and in_time:
             priors: list[FoundPrior] = ["layer", "ard"] if self.rows.x.shape[1] > 1 else ["layer"]
             if self.asked.prior_std == "auto":
                 priors.append(FIXED)
@@ -134,11 +137,15 @@ class FormulationSearch:
         if len(alternatives) == 1:
             return alternatives[0], []
         self._say(f"comparing {len(alternatives)} models by the evidence")
+        left = math.inf
+        if sampler.max_seconds is not None:
+            left = _MOST * SHARE * self.seconds - sum(each.seconds for each in known)
         best, found = tune.choose(
             [self._alternative(each) for each in alternatives],
             sampler,
             seed=self.seed,
             known=known,
+            max_seconds=left,
             progress=self._say_comparison,
             comm=self.comm,
         )

@@ -8,6 +8,8 @@ is chosen. Log Z of different units of y are compared in the same ones: `offset`
 Short runs leave log Z too small, by more nats than models may differ. Where annealing goes by way
 of another alternative, its first waypoint, one run compares the two: the difference of log Z there
 and at the end is that of the same particles, and so is its error, from the islands' differences.
+
+Where time is limited, a run that outlasts it is abandoned, and its alternative does not compete.
 """
 
 import math
@@ -39,6 +41,10 @@ class Alternative(NamedTuple):
     waypoint: str = ""
 
 
+class _Abandoned(Exception):
+    """A run has taken all the time there is."""
+
+
 class Comparison(NamedTuple):
     """Log Z of an alternative with its standard error, and what its islands took.
 
@@ -55,16 +61,29 @@ class Comparison(NamedTuple):
 
 
 def compared(
-    alternative: Alternative, sampler: Islands, *, seed: int, comm: Communicator = SERIAL
+    alternative: Alternative,
+    sampler: Islands,
+    *,
+    seed: int,
+    max_seconds: float = math.inf,
+    comm: Communicator = SERIAL,
 ) -> list[Comparison]:
-    """Run an alternative's islands: its comparison, after that of its waypoint."""
+    """Run an alternative's islands: its comparison, after that of its waypoint.
+
+    Nothing where that takes more than `max_seconds`.
+    """
     reached: list[Tensor] = []
 
     def watch(state: Any, info: Any) -> None:
+        if state.seconds > max_seconds:  # every process has the same
+            raise _Abandoned
         if state.batch.stage == 1 and not reached:
             reached.append(state.batch.island_log_evidence)
 
-    result = sampler.run(alternative.target, seed=seed, observers=[watch], comm=comm)
+    try:
+        result = sampler.run(alternative.target, seed=seed, observers=[watch], comm=comm)
+    except _Abandoned:
+        return []
     last = comm.agreed(result.state.log_evidences) + alternative.offset  # (G,)
     (seconds,) = comm.agreed(last.new_tensor([result.state.seconds])).tolist()
     if not (alternative.waypoint and reached):
@@ -105,26 +124,33 @@ def choose(
     *,
     seed: int,
     known: Sequence[Comparison] = (),
+    max_seconds: float = math.inf,
     progress: Callable[[Comparison], None] | None = None,
     comm: Communicator = SERIAL,
 ) -> tuple[int, list[Comparison]]:
-    """The position of the chosen alternative, and all comparisons in the order of these.
+    """The position of the chosen alternative, and the comparisons made, in the order of these.
+
+    The first alternative where there was no time for any comparison.
 
     Args:
         alternatives: the simplest first.
         sampler: of each.
         seed: of each.
         known: comparisons made before; those of the same name are not made again.
+        max_seconds: of all comparisons that are made; one that takes longer is abandoned.
         progress: called with each that is made.
         comm: shares each run between processes.
     """
-    found = {each.name: each for each in known}
+    found, left = {each.name: each for each in known}, max_seconds
     for alternative in sorted(alternatives, key=lambda each: not each.waypoint):  # two at once
-        if alternative.name in found:
+        if alternative.name in found or left <= 0:
             continue
-        for each in compared(alternative, sampler, seed=seed, comm=comm):
+        made = compared(alternative, sampler, seed=seed, max_seconds=left, comm=comm)
+        left = left - sum(each.seconds for each in made) if made else 0.0
+        for each in made:
             found[each.name] = each
             if progress is not None:
                 progress(each)
-    ordered = [found[alternative.name] for alternative in alternatives]
-    return simplest(ordered), ordered
+    names = [alternative.name for alternative in alternatives]
+    ordered = [found[name] for name in names if name in found]
+    return (names.index(ordered[simplest(ordered)].name) if ordered else 0), ordered
