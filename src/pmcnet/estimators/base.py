@@ -117,6 +117,7 @@ class PMCNetEstimator(FittedModel):
         device = resolve_device(self.device)
         given, held_out = self._given(X, response, weight, seed)
         rows = self._rows(given, seed, device)
+        unseen = None if held_out is None else self._unseen_rows(held_out)
         asked = self._asked(y)
         target = rows.target(first(asked, rows))
         chosen = plan(
@@ -140,7 +141,7 @@ class PMCNetEstimator(FittedModel):
         self.verdict_ = outcome.posterior.verdict
         self.method_, self.method_reason_ = chosen.name, chosen.reason
         self.method_options_ = dict(vars(chosen.options))
-        self.calibration_ = None if held_out is None else self._calibrated(held_out)
+        self.calibration_ = None if unseen is None else self._calibrated(unseen)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -166,8 +167,8 @@ class PMCNetEstimator(FittedModel):
         """Checked y as numbers (N,), and how often each row counts (N,)."""
         raise NotImplementedError
 
-    def _calibrated(self, held_out: GivenRows) -> Calibration:
-        """What rows that were held out teach."""
+    def _calibrated(self, unseen: GivenRows) -> Calibration:
+        """What rows that the fit has not seen teach."""
         raise NotImplementedError
 
     def _asked_of_columns(self) -> ColumnsAsked:

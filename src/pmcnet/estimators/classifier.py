@@ -150,8 +150,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         """Of the training rows."""
         return len(self.classes_)
 
-    def _calibrated(self, held_out: GivenRows) -> CalibratedSets:
-        rows, codes = self._calibration_rows(held_out)
+    def _calibrated(self, unseen: GivenRows) -> CalibratedSets:
+        rows, codes = self._calibration_rows(unseen)
         return CalibratedSets.of(self.predictive(rows).probability, codes.astype(np.int64))
 
     def _response(self, y: Array, weight: Array) -> Response:

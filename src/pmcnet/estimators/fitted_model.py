@@ -139,11 +139,14 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         encoded = torch.as_tensor(self.encoder_.encode(rows))
         return EncodedRows(encoded.to(self.posterior_.samples.theta))
 
-    def _calibration_rows(self, held_out: GivenRows) -> tuple[EncodedRows, Array]:
-        """Encoded rows and their responses (n,); a level that training had not is no error."""
-        read = readable(held_out, lambda x: self.encoder_.encode(self.encoder_.rows(x)))
-        y = read.y.reshape(len(read.y), -1)[:, 0]
-        return self._inputs(self.encoder_.rows(read.x)), y
+    def _unseen_rows(self, held_out: GivenRows) -> GivenRows:
+        """Those of the rows that the model can predict; a level that it never saw is no error."""
+        return readable(held_out, lambda x: self.encoder_.encode(self.encoder_.rows(x)))
+
+    def _calibration_rows(self, unseen: GivenRows) -> tuple[EncodedRows, Array]:
+        """Encoded rows, and their responses (n,)."""
+        y = unseen.y.reshape(len(unseen.y), -1)[:, 0]
+        return self._inputs(self.encoder_.rows(unseen.x)), y
 
     def _question(self, X: Any) -> tuple[ParticlePosterior, Tensor]:
         """What predicts these rows, and the network's inputs."""

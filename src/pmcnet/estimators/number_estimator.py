@@ -181,8 +181,8 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
             )
         return self.calibration_
 
-    def _calibrated(self, held_out: GivenRows) -> CalibratedIntervals:
-        rows, y = self._calibration_rows(held_out)
+    def _calibrated(self, unseen: GivenRows) -> CalibratedIntervals:
+        rows, y = self._calibration_rows(unseen)
         return CalibratedIntervals.of(self.predict_quantiles(rows, LEVELS), y)
 
     def _units(self) -> Units:

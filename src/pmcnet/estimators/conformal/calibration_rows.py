@@ -99,10 +99,11 @@ def readable(held_out: GivenRows, read: Callable[[Any], object]) -> GivenRows:
         return places
 
     places = accepted(np.arange(len(held_out.weight)))
-    if not len(places):
+    if len(places) < LEAST:
         raise InputError(
-            f"none of the {len(held_out.weight)} rows held out can be predicted by a model of the "
-            "others: their cells are of another kind. Correct the table, or leave conformal out."
+            f"only {len(places)} of the {len(held_out.weight)} rows held out have cells of the "
+            f"kinds that the others have, and conformal needs {LEAST}. Correct the table, or leave "
+            "conformal out."
         )
     x, y, weight = held_out
     return GivenRows(_safe_indexing(x, places), y[places], weight[places])
