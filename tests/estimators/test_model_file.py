@@ -7,6 +7,7 @@ import hashlib
 import json
 import operator
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
@@ -71,6 +72,21 @@ def test_categories_classes_and_gaps_come_back(tmp_path):
         assert (loaded.predict(frame) == model.predict(frame)).all()
         assert loaded.classes_.dtype == model.classes_.dtype
         assert (loaded.feature_names_in_ == model.feature_names_in_).all()
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.77, 0.9, 0.95])
+def test_calibration_comes_back_without_the_library_that_made_it(tmp_path, monkeypatch, coverage):
+    x, y = numbers()
+    number = PMCNetRegressor(**QUICK, conformal=True).fit(x, y)
+    kinds = PMCNetClassifier(**QUICK, conformal=True).fit(*classes())
+    number.save(tmp_path / "number")
+    kinds.save(tmp_path / "kinds")
+    monkeypatch.setitem(sys.modules, "mapie", None)
+    monkeypatch.setitem(sys.modules, "mapie.conformity_scores", None)
+    interval = PMCNetRegressor.load(tmp_path / "number").predict_interval(x, coverage)
+    assert (interval == number.predict_interval(x, coverage)).all()
+    sets = PMCNetClassifier.load(tmp_path / "kinds").predict_set(x, coverage)
+    assert (sets == kinds.predict_set(x, coverage)).all()
 
 
 def test_two_files_and_no_pickle(saved):

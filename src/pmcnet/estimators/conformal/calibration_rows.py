@@ -140,4 +140,4 @@ def _canonical_order(numbers: Matrix, y: Array) -> Any:
     """Positions of the rows in an order of their own (N,); images stay in the order given."""
     if numbers.ndim > 2:
         return np.arange(len(numbers))
-    return np.lexsort(np.column_stack([numbers, y]).T)
+    return np.lexsort(np.column_stack([numbers, y]).T[::-1])  # the first column comes first
