@@ -117,7 +117,6 @@ def test_plain_run_has_none_of_it(regressed, classified):
     [
         (("--exposure", "kind"), "conformal intervals are for counts without an exposure"),
         (("--event", "kind"), "not for times that may be censored"),
-        (("--likelihood", "censored"), "conformal intervals need the value of every y"),
     ],
 )
 def test_second_columns_are_refused(runs, tmp_path, arguments, says):
