@@ -214,7 +214,7 @@ def calibrated(tmp_path_factory):
         (PMCNetRegressor, "calibration.residuals", [], "list of 1 or more"),
         (PMCNetRegressor, "calibration.residuals.3", [0.0] * 15, "list of 16"),
         (PMCNetRegressor, "calibration.residuals.3.2", None, "finite number"),
-        (PMCNetRegressor, "calibration.residuals.3.2", 1e300, "finite number"),
+        (PMCNetRegressor, "calibration.residuals.3.2", 1e301, "finite number"),
         (PMCNetRegressor, "calibration.residuals.3.2", "0", "finite number"),
         (PMCNetRegressor, "calibration.extra", 1, "does not belong there"),
         (PMCNetRegressor, "settings.conformal", "split", "conformal must be True or False"),

@@ -43,27 +43,32 @@ def test_every_row_is_held_out_alike_often():
     assert count.sum() == 20 * n_draws
 
 
+def doubled(n):
+    """Weights of which some are 2, and the rows that stand for them."""
+    weight = np.where(np.arange(n) < n // 3, 2.0, 1.0)
+    return weight, np.repeat(np.arange(n), weight.astype(int))
+
+
+def assert_same_split(first, again):
+    for part, other in zip(first, again, strict=True):
+        assert (rows_of(part) == rows_of(other)).all()
+
+
 def test_split_does_not_depend_on_the_order_of_rows():
     x, y = uneven(80)
     order = np.random.default_rng(1).permutation(80)
-    first, again = split_of(x, y), split_of(x[order], y[order])
-    assert (rows_of(first.training) == rows_of(again.training)).all()
-    assert (rows_of(first.held_out) == rows_of(again.held_out)).all()
+    assert_same_split(split_of(x, y), split_of(x[order], y[order]))
 
 
 def test_row_of_weight_two_is_split_like_two_rows():
     x, y = uneven(60)
-    weight = np.where(np.arange(60) < 20, 2.0, 1.0)
-    twice = np.repeat(np.arange(60), weight.astype(int))
-    first, again = split_of(x, y, weight=weight), split_of(x[twice], y[twice])
-    assert (rows_of(first.training) == rows_of(again.training)).all()
-    assert (rows_of(first.held_out) == rows_of(again.held_out)).all()
+    weight, twice = doubled(60)
+    assert_same_split(split_of(x, y, weight=weight), split_of(x[twice], y[twice]))
 
 
 def test_row_of_weight_two_calibrates_like_two_rows():
     x, y = uneven(60)
-    weight = np.where(np.arange(60) < 20, 2.0, 1.0)
-    twice = np.repeat(np.arange(60), weight.astype(int))
+    weight, twice = doubled(60)
     model = PMCNetRegressor(**CHEAP, conformal=True, random_state=0)
     first = model.fit(x, y, sample_weight=weight).predict_interval(x, 0.9)
     assert (first == model.fit(x[twice], y[twice]).predict_interval(x, 0.9)).all()

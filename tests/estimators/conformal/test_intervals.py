@@ -150,6 +150,14 @@ def test_known_noise_of_each_row_can_be_calibrated():
     assert np.isfinite(model.predict_interval(x)).all()
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_intervals_scale_with_y(unit):
+    x, y = uneven(100)
+    model = PMCNetRegressor(**CHEAP, conformal=True, random_state=0, likelihood="gaussian")
+    plain = model.fit(x, y).predict_interval(x, 0.9)
+    assert model.fit(x, y * unit).predict_interval(x, 0.9) / unit == pytest.approx(plain, rel=1e-4)
+
+
 def test_clone_and_search_take_the_setting():
     x, y = uneven(120)
     model = PMCNetRegressor(**CHEAP, conformal=True, random_state=0)

@@ -21,7 +21,8 @@ from pmcnet.io.schema import Form, listing, number, row, table, text
 
 COVERAGES = (0.0, 0.5, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999)
 """Central intervals whose ends are kept; wider ones begin with the last."""
-_LARGEST = 1e100
+_LARGEST = 1e300
+"""Of stored residuals: sums of two stay finite."""
 
 
 class Intervals(Protocol):
@@ -64,7 +65,7 @@ class CalibratedIntervals(NamedTuple):
         """From calibration rows: quantiles at `LEVELS` (n, L), and y (n,)."""
         from mapie.conformity_scores import AbsoluteConformityScore  # an extra
 
-        signed = AbsoluteConformityScore(sym=False).get_conformity_scores
+        signed = AbsoluteConformityScore(sym=False).get_signed_conformity_scores
         return cls(np.column_stack([signed(y, quantile) for quantile in quantiles.T]))
 
     @property
