@@ -37,6 +37,7 @@ CONFINED = {
     "numba": {"bnn"},
     "llvmlite": {"bnn"},
     "laplace": {"methods"},
+    "mapie": {"estimators"},
     "torch.nn": {"bnn", "methods", "estimators", "paper"},
 }
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import operator
 import shutil
+import sys
 
 import numpy as np
 import pandas as pd
@@ -73,10 +74,24 @@ def test_categories_classes_and_gaps_come_back(tmp_path):
         assert (loaded.feature_names_in_ == model.feature_names_in_).all()
 
 
+def test_calibration_comes_back_without_the_library_that_made_it(tmp_path, monkeypatch):
+    x, y = numbers()
+    number = PMCNetRegressor(**QUICK, conformal=True).fit(x, y)
+    kinds = PMCNetClassifier(**QUICK, conformal=True).fit(*classes())
+    places = number.save(tmp_path / "number"), kinds.save(tmp_path / "kinds")
+    monkeypatch.setitem(sys.modules, "mapie", None)
+    monkeypatch.setitem(sys.modules, "mapie.conformity_scores", None)
+    loaded, other = PMCNetRegressor.load(places[0]), PMCNetClassifier.load(places[1])
+    for coverage in (0.5, 0.77, 0.9, 0.95):
+        interval = loaded.predict_interval(x, coverage)
+        assert (interval == number.predict_interval(x, coverage)).all()
+        assert (other.predict_set(x, coverage) == kinds.predict_set(x, coverage)).all()
+
+
 def test_two_files_and_no_pickle(saved):
     _, path = saved
     assert sorted(file.name for file in path.iterdir()) == ["model.json", "tensors.safetensors"]
-    assert json.loads((path / "model.json").read_text())["version"] == 5
+    assert json.loads((path / "model.json").read_text())["version"] == 6
 
 
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved, tmp_path):

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import resource
+import shutil
 import time
 from pathlib import Path
 
@@ -191,6 +192,43 @@ def change(record: dict, place: str, value) -> dict:
 def test_record_that_cannot_be_is_refused(model, place, value, says):
     sign(model, change(record_of(model), place, value))
     refused(model, says)
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """A calibrated model of numbers and one of classes."""
+    folder = tmp_path_factory.mktemp("calibrated")
+    rows = {PMCNetRegressor: numbers(), PMCNetClassifier: classes()}
+    return {
+        kind: kind(**QUICK, conformal=True).fit(*given).save(folder / kind.__name__)
+        for kind, given in rows.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "value", "says"),
+    [
+        (PMCNetRegressor, "calibration", [], "calibration must be a table"),
+        (PMCNetRegressor, "calibration", {"kind": "sets", "scores": [0.1]}, "calibration"),
+        (PMCNetRegressor, "calibration.kind", "os.system", "calibration.kind"),
+        (PMCNetRegressor, "calibration.residuals", [], "list of 1 or more"),
+        (PMCNetRegressor, "calibration.residuals.3", [0.0] * 15, "list of 16"),
+        (PMCNetRegressor, "calibration.residuals.3.2", None, "finite number"),
+        (PMCNetRegressor, "calibration.residuals.3.2", 1e301, "finite number"),
+        (PMCNetRegressor, "calibration.residuals.3.2", "0", "finite number"),
+        (PMCNetRegressor, "calibration.extra", 1, "does not belong there"),
+        (PMCNetRegressor, "settings.conformal", "split", "conformal must be True or False"),
+        (PMCNetClassifier, "calibration.scores", [], "list of 1 or more"),
+        (PMCNetClassifier, "calibration.scores.0", 1.5, "finite number from 0 to 1"),
+        (PMCNetClassifier, "calibration.scores.0", [0.5], "finite number"),
+        (PMCNetClassifier, "calibration.scores.0", True, "finite number"),
+        (PMCNetClassifier, "calibration.kind", "intervals", "calibration"),
+    ],
+)
+def test_calibration_that_cannot_be_is_refused(calibrated, tmp_path, kind, place, value, says):
+    path = shutil.copytree(calibrated[kind], tmp_path / "copy")
+    sign(path, change(record_of(path), place, value))
+    refused(path, says, kind)
 
 
 @pytest.mark.parametrize(

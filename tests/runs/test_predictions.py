@@ -1,5 +1,6 @@
 """The predictions of test rows: encoded once, in one pass, and the numbers of the estimators."""
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP
+from pmcnet.estimators.conformal.class_sets import CalibratedSets
 from pmcnet.estimators.encoding import TableEncoder
-from pmcnet.runs.number_predictions import COVERAGE, N_SAMPLES, NumberColumns
+from pmcnet.runs.known_columns import COVERAGE
+from pmcnet.runs.number_predictions import N_SAMPLES, NumberColumns
 from pmcnet.runs.predict import predicted_columns
 from pmcnet.runs.prepare import ADDED
 from pmcnet.runs.row_predictions import predictions_of
@@ -133,7 +136,9 @@ def assert_same_columns(ours, theirs):
 
 
 def test_columns_that_a_table_may_not_have_are_those_that_are_added(rows, classes, numbers):
-    found = list(predicted_columns(classes[0], rows, coverage=COVERAGE))
+    calibrated = copy(classes[0])
+    calibrated.calibration_ = CalibratedSets(np.linspace(0, 1, 40))
+    found = list(predicted_columns(calibrated, rows, coverage=COVERAGE))
     assert [name for name in found if not name.startswith("probability_")] == list(
         ADDED["classification"]
     )

@@ -131,6 +131,13 @@ class _Fit(click.Command):
 )
 @model_options
 @click.option(
+    "--conformal",
+    is_flag=True,
+    default=None,
+    help="Calibrate intervals, or sets of classes, on a fifth of the training rows, which is held "
+    "out of the fit. Needs the extra conformal.",
+)
+@click.option(
     "--config",
     type=click.Path(path_type=Path),
     help="A TOML file with settings; options given here win.",

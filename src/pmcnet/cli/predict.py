@@ -23,7 +23,7 @@ import click
     type=float,
     default=0.95,
     show_default=True,
-    help="Of the intervals of a regression.",
+    help="Of the intervals of a regression, and of the sets of a conformal classification.",
 )
 @click.option(
     "--passes", "n_passes", type=click.IntRange(min=1), help="Networks to average; all when absent."

@@ -17,6 +17,8 @@ from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.estimators import model_file
 from pmcnet.estimators.columns import ColumnsAsked
+from pmcnet.estimators.conformal.calibration_rows import GivenRows, SplitRows, split
+from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fit import fit_posterior
 from pmcnet.estimators.fitted_model import FittedModel
@@ -30,7 +32,7 @@ from pmcnet.estimators.plan import plan, resolve_device
 from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.setting_checks import check_settings
-from pmcnet.estimators.training_rows import encoded_training
+from pmcnet.estimators.training_rows import encoded_training, read_columns
 from pmcnet.methods.settings import Value
 from pmcnet.threads import coarse
 
@@ -57,6 +59,7 @@ class PMCNetEstimator(FittedModel):
         column_types: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
         unseen: Unseen = "missing",
+        conformal: bool = False,
         budget: float | str = "3min",
         random_state: Any = None,
         device: str = "auto",
@@ -74,6 +77,7 @@ class PMCNetEstimator(FittedModel):
         self.column_types = column_types
         self.keep = keep
         self.unseen = unseen
+        self.conformal = conformal
         self.budget = budget
         self.random_state = random_state
         self.device = device
@@ -111,7 +115,9 @@ class PMCNetEstimator(FittedModel):
         self.check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         device = resolve_device(self.device)
-        rows = self._rows(X, response, weight, seed, device)
+        given, held_out = self._given(X, response, weight, seed)
+        rows = self._rows(given, seed, device)
+        unseen = None if held_out is None else self._unseen_rows(held_out)
         asked = self._asked(y)
         target = rows.target(first(asked, rows))
         chosen = plan(
@@ -135,6 +141,7 @@ class PMCNetEstimator(FittedModel):
         self.verdict_ = outcome.posterior.verdict
         self.method_, self.method_reason_ = chosen.name, chosen.reason
         self.method_options_ = dict(vars(chosen.options))
+        self.calibration_ = None if unseen is None else self._calibrated(unseen)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -160,17 +167,33 @@ class PMCNetEstimator(FittedModel):
         """Checked y as numbers (N,), and how often each row counts (N,)."""
         raise NotImplementedError
 
+    def _calibrated(self, unseen: GivenRows) -> Calibration:
+        """What rows that the fit has not seen teach."""
+        raise NotImplementedError
+
+    def _asked_of_columns(self) -> ColumnsAsked:
+        """What is said of columns."""
+        return ColumnsAsked(dict(self.column_types or {}), tuple(self.keep))
+
     def _asked(self, y: Any) -> Asked:
         """What is said of likelihood, noise and prior for y as it was given."""
         return Asked(self.likelihood, "learn", self.prior_std)
 
-    def _rows(self, X: Any, y: Array, weight: Array, seed: int, device: torch.device) -> ModelRows:
-        """Checked, merged and encoded rows."""
+    def _given(self, X: Any, y: Array, weight: Array, seed: int) -> SplitRows:
+        """Checked rows, and those of them that are held out."""
         raw = checked_rows(self, X, reset=True)
         check_consistent_length(raw, y)
-        asked = ColumnsAsked(dict(self.column_types or {}), tuple(self.keep))
+        given = GivenRows(raw, y, weight)
+        if not self.conformal:
+            return SplitRows(given, None)
+        _, numbers = read_columns(raw, self._asked_of_columns())
+        return split(given, numbers, seed)
+
+    def _rows(self, given: GivenRows, seed: int, device: torch.device) -> ModelRows:
+        """Merged and encoded rows."""
+        asked, n_classes = self._asked_of_columns(), self._n_classes
         self.encoder_, rows, inputs = encoded_training(
-            raw, y, weight, seed, self.feature_scaling, asked, self._n_classes
+            *given, seed, self.feature_scaling, asked, n_classes
         )
         return ModelRows(
             torch.as_tensor(inputs).to(device, torch.float32),

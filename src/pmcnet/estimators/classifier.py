@@ -14,6 +14,8 @@ from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.response import Response
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
+from pmcnet.estimators.conformal.calibration_rows import GivenRows
+from pmcnet.estimators.conformal.class_sets import CalibratedSets
 from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.training_rows import checked_weight
 
@@ -49,6 +51,8 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             "category", "many-levels", "date", "duration", "text", or "drop".
         keep: names of columns that are never left out as constant, repeated or identifiers.
         unseen: levels that training had not count as "missing", with a warning, or are an "error".
+        conformal: whether sets of classes are calibrated, for `predict_set`, on a fifth of the rows
+            that is held out of the fit (docs/estimators.md).
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
             earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
             given follow from it by estimated times.
@@ -59,6 +63,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    calibration_: CalibratedSets | None
 
     _task: Task = "classification"
 
@@ -117,6 +122,25 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         classes = np.asarray(self.classes_[found.probability.argmax(1)])
         return (classes, found.monte_carlo_error) if return_error else classes
 
+    def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
+        """Whether each class is in the set of each row (N, C), in the order of `classes_`.
+
+        Of a model fitted with `conformal=True`. For rows like those of training a set holds the
+        true class with at least the probability `coverage`: on average over rows, not for each one.
+        A set holds the most probable class in any case.
+
+        Args:
+            X: rows.
+            coverage: between 0 and 1; at most n / (n + 1) with n calibration rows.
+        """
+        probability = self.predictive(X).probability
+        if self.calibration_ is None:
+            raise InputError(
+                "predict_set needs a model fitted with conformal=True. Use predict_proba, or fit "
+                "again."
+            )
+        return self.calibration_.inside(probability, coverage)
+
     def predict_draws(self, X: Any, n_passes: int = 100, random_state: int = 0) -> Array:
         """Class probabilities of each of `n_passes` networks from the posterior: (R, N, C)."""
         return self._draws(X, n_passes, random_state)
@@ -125,6 +149,10 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     def _n_classes(self) -> int:
         """Of the training rows."""
         return len(self.classes_)
+
+    def _calibrated(self, unseen: GivenRows) -> CalibratedSets:
+        rows, codes = self._calibration_rows(unseen)
+        return CalibratedSets.of(self.predictive(rows).probability, codes.astype(np.int64))
 
     def _response(self, y: Array, weight: Array) -> Response:
         return Response(y, weight, n_classes=self._n_classes)

@@ -17,6 +17,9 @@ from pmcnet.bnn.likelihoods.response import Noise, Units
 from pmcnet.errors import InputError
 from pmcnet.estimators import model_file
 from pmcnet.estimators.cached_network import CachedNetwork
+from pmcnet.estimators.columns import Matrix
+from pmcnet.estimators.conformal.calibration_rows import GivenRows, readable
+from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Encoder, described_columns
 from pmcnet.estimators.exposure import predicting
 from pmcnet.estimators.formulation import Formulation, FoundPrior
@@ -33,6 +36,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     unseen: Unseen
     posterior_: ParticlePosterior
     verdict_: Verdict
+    calibration_: Calibration | None
     history_: list[dict[str, Any]]
     method_: str
     method_reason_: str
@@ -100,8 +104,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             return X
         rows = self.encoder_.rows(checked_rows(self, X, reset=False))
         check_seen(self.encoder_, rows, self.unseen)
-        encoded = self.encoder_.encode(rows)
-        return EncodedRows(torch.as_tensor(encoded).to(self.posterior_.samples.theta))
+        return self._inputs(rows)
 
     def cached(self) -> Self:
         """The same model; questions about the same encoded rows share one pass of the networks."""
@@ -130,6 +133,20 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def _units(self) -> Units:
         """The units in which the network predicts y."""
         return Units()
+
+    def _inputs(self, rows: Matrix) -> EncodedRows:
+        """Rows as numbers -> the network's inputs."""
+        encoded = torch.as_tensor(self.encoder_.encode(rows))
+        return EncodedRows(encoded.to(self.posterior_.samples.theta))
+
+    def _unseen_rows(self, held_out: GivenRows) -> GivenRows:
+        """Those of the rows that the model can predict; a level that it never saw is no error."""
+        return readable(held_out, lambda x: self.encoder_.encode(self.encoder_.rows(x)))
+
+    def _calibration_rows(self, unseen: GivenRows) -> tuple[EncodedRows, Array]:
+        """Encoded rows, and their responses (n,)."""
+        y = unseen.y.reshape(len(unseen.y), -1)[:, 0]
+        return self._inputs(self.encoder_.rows(unseen.x)), y
 
     def _question(self, X: Any) -> tuple[ParticlePosterior, Tensor]:
         """What predicts these rows, and the network's inputs."""

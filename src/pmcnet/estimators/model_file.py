@@ -27,6 +27,7 @@ from pmcnet.ais.verdict import Verdict
 from pmcnet.bnn import ParticlePosterior, Population, RecordedPosterior
 from pmcnet.bnn.likelihoods.registry import from_plain
 from pmcnet.errors import InputError, ModelFileError
+from pmcnet.estimators.conformal.stored_calibration import calibration_from, plain_calibration
 from pmcnet.estimators.encoding import encoder_from
 from pmcnet.estimators.model_schema import check_record
 from pmcnet.estimators.model_tensors import (
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from pmcnet.estimators.networks import ModuleSource
 
 FORMAT = "pmcnet-model"
-VERSION = 5
+VERSION = 6
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
@@ -136,9 +137,9 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
     }
     seed = model.random_state
     settings["random_state"] = int(seed) if isinstance(seed, Integral) else None
-    own = {"classes": labels_to_plain(model.classes_)} if hasattr(model, "classes_") else {}
-    if hasattr(model, "y_mean_"):
-        own = {"y_mean": model.y_mean_, "y_std": model.y_std_}
+    own = {"y_mean": model.y_mean_, "y_std": model.y_std_} if hasattr(model, "y_mean_") else {}
+    if hasattr(model, "classes_"):
+        own = {"classes": labels_to_plain(model.classes_)}
     names = getattr(model, "feature_names_in_", None)
     agreement = model.posterior_.agreement
     return {
@@ -154,6 +155,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "fitted": {name: plain(getattr(model, name)) for name in _FITTED},
         "feature_names": None if names is None else [str(name) for name in names],
         "verdict": plain(list(model.verdict_)),
+        "calibration": plain_calibration(model.calibration_),
         "population": isinstance(model.posterior_, Population),
         "log_evidence_error": plain(model.posterior_.log_evidence_error),
         "ess": plain(model.posterior_.ess),
@@ -254,6 +256,7 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
     if record["feature_names"] is not None:
         model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
     model.verdict_ = Verdict(*record["verdict"])
+    model.calibration_ = calibration_from(record["calibration"])
     return model
 
 
@@ -282,9 +285,8 @@ def _posterior(
         )
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
-    error, kind = record["log_evidence_error"], RecordedPosterior
-    if record["population"]:
-        error, kind = None, Population
+    error = None if record["population"] else record["log_evidence_error"]
+    kind = Population if record["population"] else RecordedPosterior
     return kind(
         network,
         likelihood,

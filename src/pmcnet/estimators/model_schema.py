@@ -9,6 +9,7 @@ from pmcnet.ais.verdict import STATUSES
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import from_plain, stored_forms
 from pmcnet.estimators.columns import COLUMN_KINDS, MAX_COLUMNS
+from pmcnet.estimators.conformal.stored_calibration import CALIBRATION_FORMS
 from pmcnet.estimators.formulation import NOISES, SCALES
 from pmcnet.io.schema import (
     Form,
@@ -120,11 +121,13 @@ _RECORD = by_kind(
             **_COMMON,
             likelihood=_likelihood("likelihood of classes", "classification"),
             classes=_LABELS,
+            calibration=CALIBRATION_FORMS["classification"],
         ),
         "PMCNetRegressor": table(
             kind=_KIND,
             **_COMMON,
             likelihood=_likelihood("likelihood of numbers", "regression"),
+            calibration=CALIBRATION_FORMS["regression"],
             y_mean=number(),
             y_std=number(_POSITIVE, LARGEST),
         ),

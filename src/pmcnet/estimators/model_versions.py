@@ -9,6 +9,9 @@ FORMULATION_SINCE = 4
 COLUMNS_SINCE = 5
 """The version from which a column has a kind of its own, and may be left out."""
 
+CALIBRATION_SINCE = 6
+"""The version from which models may be calibrated on rows held out."""
+
 
 def of_this_version(record: dict[str, Any], version: int) -> dict[str, Any]:
     """A record as the present version has it; what it should have and lacks is found later."""
@@ -25,6 +28,8 @@ def of_this_version(record: dict[str, Any], version: int) -> dict[str, Any]:
         record = {**record, "fitted": {**chosen, **record["fitted"]}}
     if version < COLUMNS_SINCE and record["encoder"]["kind"] == "table":
         record = {**record, "encoder": _with_kinds(record["encoder"])}
+    if version < CALIBRATION_SINCE:
+        record = {"calibration": None, **record}
     return record
 
 

@@ -15,6 +15,8 @@ from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.base import PMCNetEstimator
+from pmcnet.estimators.conformal.calibration_rows import GivenRows
+from pmcnet.estimators.conformal.intervals import LEVELS, STATED, CalibratedIntervals, Intervals
 from pmcnet.estimators.exposure import with_exposure
 from pmcnet.estimators.predictions import Array, AveragedPrediction, EncodedRows, Uncertainty
 from pmcnet.estimators.two_columns import as_numbers, scored_values
@@ -29,6 +31,7 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
 
     y_mean_: float
     y_std_: float
+    calibration_: CalibratedIntervals | None
 
     _task: Task = "regression"
 
@@ -71,23 +74,30 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         """The central interval (N, 2) that holds y with probability `coverage`, noise included.
 
         Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its
-        moments.
+        moments. Of a model fitted with `conformal=True` they are calibrated: for rows like those of
+        training y is inside with at least the probability `coverage`, on average over rows, not for
+        each one.
 
         Args:
             X: rows.
-            coverage: between 0 and 1.
-            exposure: of counts.
+            coverage: between 0 and 1; with n calibration rows at most n / (n + 1).
+            exposure: of counts; calibrated intervals have none.
         """
-        return self.predict_quantiles(X, _ends(coverage), exposure=exposure)
+        return self.predictive_interval(self.encoded(X, exposure), coverage)[1]
 
     def predictive_interval(
         self, X: Any, coverage: float = 0.95
     ) -> tuple[AveragedPrediction, Array]:
         """`predictive` and `predict_interval` from one pass over the posterior."""
-        posterior, x = self._question(X)
-        found, quantiles = posterior.predict_with_quantiles(x, _ends(coverage))
-        interval = self._units().values(quantiles.mT.double().cpu().numpy())
-        return AveragedPrediction.of(found, self._units()), interval
+        rows = self.encoded(X)
+        intervals = self._intervals(rows)
+        posterior, x = self._question(rows)
+        found, levels = posterior.predict_with_quantiles(x, intervals.levels(coverage))
+        quantiles = self._units().values(levels.mT.double().cpu().numpy())
+        support = family(self.likelihood_, self._task).support
+        return AveragedPrediction.of(found, self._units()), intervals.ends(
+            quantiles, coverage, support
+        )
 
     def predict_quantiles(
         self,
@@ -96,7 +106,10 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         *,
         exposure: ArrayLike | None = None,
     ) -> Array:
-        """The quantiles `alpha` of y for each row, noise included: (N, len(alpha))."""
+        """The quantiles `alpha` of y for each row, noise included: (N, len(alpha)).
+
+        They are those of the posterior, and never calibrated.
+        """
         levels = [float(level) for level in np.atleast_1d(np.asarray(alpha, dtype=np.float64))]
         posterior, x = self._question(self.encoded(X, exposure))
         found = posterior.quantiles(x, levels)  # (Q, N)
@@ -157,15 +170,23 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         mean = self.predict(X, exposure=exposure)
         return float(r2_score(values, mean, sample_weight=sample_weight))
 
+    def _intervals(self, rows: EncodedRows) -> Intervals:
+        """How these rows get their intervals."""
+        if self.calibration_ is None:
+            return STATED
+        if rows.log_exposure is not None:
+            raise InputError(
+                "calibrated intervals are for counts without an exposure. Leave it out, or use "
+                "predict_quantiles, which is not calibrated."
+            )
+        return self.calibration_
+
+    def _calibrated(self, unseen: GivenRows) -> CalibratedIntervals:
+        rows, y = self._calibration_rows(unseen)
+        return CalibratedIntervals.of(self.predict_quantiles(rows, LEVELS), y)
+
     def _units(self) -> Units:
         return Units(self.y_mean_, self.y_std_)
 
     def _set_units(self, units: Units) -> None:
         self.y_mean_, self.y_std_ = units
-
-
-def _ends(coverage: float) -> list[float]:
-    """The levels between which a central interval lies."""
-    if not 0 < coverage < 1:
-        raise InputError(f"coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
-    return [(1 - coverage) / 2, (1 + coverage) / 2]

@@ -59,6 +59,8 @@ class PMCNetRegressor(NumberEstimator):
             "category", "many-levels", "date", "duration", "text", or "drop".
         keep: names of columns that are never left out as constant, repeated or identifiers.
         unseen: levels that training had not count as "missing", with a warning, or are an "error".
+        conformal: whether intervals are calibrated, on a fifth of the rows that is held out of the
+            fit (docs/estimators.md).
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
             earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
             given follow from it by estimated times.
@@ -84,6 +86,7 @@ class PMCNetRegressor(NumberEstimator):
         column_types: Mapping[str, str] | None = None,
         keep: Sequence[str] = (),
         unseen: Unseen = "missing",
+        conformal: bool = False,
         budget: float | str = "3min",
         random_state: Any = None,
         device: str = "auto",
@@ -102,6 +105,7 @@ class PMCNetRegressor(NumberEstimator):
             column_types=column_types,
             keep=keep,
             unseen=unseen,
+            conformal=conformal,
             budget=budget,
             random_state=random_state,
             device=device,
@@ -144,6 +148,11 @@ class PMCNetRegressor(NumberEstimator):
     ) -> Self:
         """Fit as `fit` does: watched, from a state, or shared between processes."""
         y = _with_exposure(y, exposure)
+        if self.conformal and isinstance(y, Counted):
+            raise InputError(
+                "conformal intervals are for counts without an exposure: one offset cannot suit "
+                "rows at risk for different times. Leave conformal or exposure out."
+            )
         return super().fit_with(X, y, sample_weight, state=state, observers=observers, comm=comm)
 
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:

@@ -6,6 +6,7 @@ from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.priors.registry import PRIORS
 from pmcnet.errors import InputError
+from pmcnet.estimators.conformal.calibration_rows import check_conformal
 from pmcnet.estimators.encoding import SCALINGS
 from pmcnet.estimators.formulation import check_prior_std
 from pmcnet.estimators.input_rows import Unseen
@@ -31,4 +32,5 @@ def check_settings(model: "PMCNetEstimator", task: Task) -> None:
     if (unseen := model.unseen) not in get_args(Unseen):
         allowed = " or ".join(get_args(Unseen))
         raise InputError(f"unseen must be {allowed}; got {unseen!r:.60}.")
+    check_conformal(model.conformal, model.likelihood)
     check_sizes(model.hidden_layer_sizes)

@@ -79,10 +79,8 @@ def encoded_training(
         asked: what is said of columns.
         n_classes: of a classification.
     """
-    images = isinstance(raw, np.ndarray) and raw.ndim > 2
     _check_some(len(raw))
-    columns = None if images else Columns.of(raw, asked)
-    numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
+    columns, numbers = read_columns(raw, asked)
     rows = merged(numbers, y, weight, seed)
     _check_some(len(rows.y))
     if columns is None:
@@ -91,6 +89,14 @@ def encoded_training(
     targets = _targets(rows, n_classes)
     encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling)
     return EncodedTraining(encoder, rows, encoder.encode_training(rows.x, rows.weight, targets))
+
+
+def read_columns(raw: Any, asked: ColumnsAsked) -> tuple[Columns | None, Matrix]:
+    """The columns of checked rows, and the rows as numbers; images have no columns."""
+    if isinstance(raw, np.ndarray) and raw.ndim > 2:
+        return None, np.asarray(raw, dtype=np.float64)
+    columns = Columns.of(raw, asked)
+    return columns, columns.matrix(raw)
 
 
 def _check_some(n_rows: int) -> None:

@@ -78,6 +78,7 @@ def facts(record: Mapping[str, Any]) -> Section:
         "method": setting(summary.get("method")),
         "network": setting(summary.get("network")),
         "model": setting(summary.get("model")),
+        "calibration": setting(summary.get("calibration")),
         "time to fit": seconds(summary.get("fit_seconds")),
         "time to predict": seconds(summary.get("predict_seconds")),
     }

@@ -12,7 +12,8 @@ from pmcnet import metrics
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.predictions import AveragedPrediction
 from pmcnet.runs import figure_data
-from pmcnet.runs.known_columns import known_columns
+from pmcnet.runs.calibrated_scores import set_scores, sets_of
+from pmcnet.runs.known_columns import COVERAGE, SET, known_columns
 from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, class_labels, scored
 
 
@@ -23,6 +24,8 @@ class ClassPredictions(NamedTuple):
     label: Tensor  # (N,)
     averaged: AveragedPrediction
     draws: Tensor  # (R, N, C)
+    sets: NDArray[Any] | None  # (N,) of classes, of a conformal model
+    set_scores: dict[str, Tensor]  # likewise
     seconds: float
 
     @classmethod
@@ -37,16 +40,17 @@ class ClassPredictions(NamedTuple):
         averaged = model.predictive(rows)
         seconds = time.monotonic() - start
         draws = torch.as_tensor(model.predict_draws(rows, n_passes, seed))
-        return cls(model.classes_, label, averaged, draws, seconds)
+        sets, each = sets_of(model, rows, COVERAGE), set_scores(model, rows, label)
+        return cls(model.classes_, label, averaged, draws, sets, each, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
-        return class_columns(self.classes, self.averaged)
+        return class_columns(self.classes, self.averaged, self.sets)
 
     def scored(self) -> Scores:
         """Metrics and figures."""
         average = torch.as_tensor(self.averaged.probability)  # (N, C)
-        bma = _all_metrics(average, self.label)
+        bma = _all_metrics(average, self.label) | self.set_scores
         figures: Record = {
             "roc": figure_data.roc_bands(self.draws, self.label),
             "calibration": figure_data.reliability(average, self.label),
@@ -73,11 +77,14 @@ class ClassPredictions(NamedTuple):
         ]
 
 
-def class_columns(classes: NDArray[Any], found: AveragedPrediction) -> dict[str, NDArray[Any]]:
+def class_columns(
+    classes: NDArray[Any], found: AveragedPrediction, sets: NDArray[Any] | None
+) -> dict[str, NDArray[Any]]:
     """What a classification adds to each row of a table, by column name."""
     names = [f"probability_{name}" for name in classes]
     columns = {
         "prediction": classes[found.mean.argmax(1)],
+        SET: sets,
         **dict(zip(names, found.mean.T, strict=True)),
         "epistemic": found.epistemic,
         "aleatoric": found.aleatoric,

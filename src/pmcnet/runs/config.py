@@ -42,6 +42,7 @@ class RunSettings:
         drop: columns to leave out.
         keep: columns that are never left out as constant, repeated or identifiers.
         column_types: kinds of columns by name, where they are not to be inferred.
+        conformal: whether intervals or sets of classes are calibrated, on rows held out of the fit.
         min_class_rows: rows that a class must have; rows of smaller ones are left out.
         hidden: units of each hidden layer.
         activation: of the hidden layers.
@@ -68,6 +69,7 @@ class RunSettings:
     keep: tuple[str, ...] = ()
     column_types: Mapping[str, str] = field(default_factory=dict)
     min_class_rows: int = 1
+    conformal: bool = False
     hidden: tuple[int, ...] = (50,)
     activation: Literal["tanh", "relu", "sigmoid", "silu"] = "tanh"
     method: str = "auto"
@@ -110,6 +112,11 @@ class RunSettings:
             raise InputError(
                 f"exposure is for counts and event for times; got both, {_name(self.exposure)} and "
                 f"{_name(self.event)}. Leave one out."
+            )
+        if self.conformal and (self.exposure or self.event):
+            raise InputError(
+                "conformal intervals are for counts without an exposure, and not for times that "
+                f"may be censored; got {_name(self.exposure or self.event)}. Leave one out."
             )
         seconds_of(self.budget)
         if not 0 <= self.test_share < 1:
@@ -171,6 +178,10 @@ def _typed(name: str, value: Any) -> Any:
             what = "strings" if _LISTS[name] is str else "whole numbers"
             raise _wrong(name, value, f"a list of {what}")
         return tuple(value)
+    if name == "conformal":
+        if not isinstance(value, bool):
+            raise _wrong(name, value, "true or false")
+        return value
     if name in _NUMBERS:
         whole = _NUMBERS[name] is int
         if not _is_number(value) or (whole and not float(value).is_integer()):

@@ -25,6 +25,7 @@ def unfitted(settings: RunSettings, task: Task) -> Model:
         "feature_scaling": settings.feature_scaling,
         "column_types": dict(settings.column_types) or None,
         "keep": settings.keep,
+        "conformal": settings.conformal,
         "budget": settings.budget,
         "random_state": settings.seed,
         "device": settings.device,

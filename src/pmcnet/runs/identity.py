@@ -13,6 +13,7 @@ _DECIDING = (
     "drop",
     "hidden",
     "activation",
+    "conformal",
     "method",
     "prior",
     "feature_scaling",

@@ -6,6 +6,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 ERROR = "monte_carlo_error"
+SET = "prediction_set"
+COVERAGE = 0.9
+"""Of the intervals and sets of test rows."""
 
 
 def known_columns(columns: Mapping[str, NDArray[Any] | None]) -> dict[str, NDArray[Any]]:

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.estimators import PMCNetRegressor
 from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.runs import figure_data
-from pmcnet.runs.known_columns import known_columns
+from pmcnet.runs.calibrated_scores import interval_scores
+from pmcnet.runs.known_columns import COVERAGE, known_columns
 from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, OBSERVED, Record, Scores, scored
 from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
 
-COVERAGE = 0.9
 N_SCATTER = 1000
 N_SAMPLES = 200  # draws of y behind CRPS and histograms
 
@@ -51,6 +52,7 @@ class NumberPredictions(NamedTuple):
     log_density: Array  # (N,) of the truth
     draws: Array  # (R, N)
     samples: Array  # (N, S) of y itself
+    interval_scores: dict[str, Tensor]  # of a conformal model
     seconds: float
 
     @classmethod
@@ -77,9 +79,9 @@ class NumberPredictions(NamedTuple):
         log_density = model.log_predictive(rows, second.response(truth))
         draws = model.predict_draws(rows, n_passes, seed)
         samples = model.sample_y(rows, N_SAMPLES, seed)
-        return cls(
-            truth, observed, averaged, tabulated, interval, log_density, draws, samples, seconds
-        )
+        each = interval_scores(model, rows, truth)
+        found = (averaged, tabulated, interval, log_density, draws, samples, each)
+        return cls(truth, observed, *found, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
@@ -100,6 +102,7 @@ class NumberPredictions(NamedTuple):
         bma["nll"] = torch.tensor(-float(np.mean(self.log_density)))
         bma["crps"] = metrics.crps(samples, target)
         bma["coverage90"] = metrics.coverage(torch.as_tensor(self.interval).mT, target)
+        bma |= self.interval_scores  # where intervals are calibrated, with that of the plain ones
         calibration = figure_data.coverage_curve((samples <= target).double().mean(0))
         return scored(bma, each, {"calibration": calibration} | self._figures(), self.seconds)
 

@@ -24,6 +24,7 @@ from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.exposure import with_exposure
 from pmcnet.estimators.predictions import EncodedRows
+from pmcnet.runs.calibrated_scores import sets_of
 from pmcnet.runs.class_predictions import class_columns
 from pmcnet.runs.number_predictions import number_columns
 from pmcnet.runs.scores import Model
@@ -41,7 +42,8 @@ T = TypeVar("T")
 def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDArray[Any]]:
     """What `pmcnet predict` adds to each row, by column name."""
     if isinstance(model, PMCNetClassifier):
-        return class_columns(model.classes_, model.predictive(x))
+        sets = sets_of(model, x, coverage)
+        return class_columns(model.classes_, model.predictive(x), sets)
     return number_columns(*model.predictive_interval(x, coverage))
 
 
@@ -107,7 +109,7 @@ def predict_file(
         source: a file or the name of a built-in dataset.
         out: where to write, standard output when absent; either gets the whole table or nothing.
         exposure: the column of exposures, "" for an exposure of 1.
-        coverage: of the intervals of a regression.
+        coverage: of the intervals of a regression, and of the sets of a conformal classification.
         n_passes: networks to use; all when absent.
         progress: called with the number of rows done.
     """
@@ -229,7 +231,7 @@ def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         digits |= dict.fromkeys(("prediction", "lower", "upper"), min(8 + more, 17))
     return {
         name: values
-        if name == "prediction" and values.dtype.kind != "f"
+        if values.dtype.kind != "f"
         else [f"{value:.{digits[name]}g}" for value in values.tolist()]
         for name, values in columns.items()
     }

@@ -12,7 +12,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
 from pmcnet.runs.config import RunSettings, Task
 from pmcnet.runs.held_out import split, with_all_classes
-from pmcnet.runs.known_columns import ERROR
+from pmcnet.runs.known_columns import ERROR, SET
 from pmcnet.runs.number_predictions import NumberColumns
 from pmcnet.runs.second_column import (
     NO_COLUMN,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 ADDED = {
-    "classification": ("prediction", "epistemic", "aleatoric", ERROR),
+    "classification": ("prediction", SET, "epistemic", "aleatoric", ERROR),
     "regression": NumberColumns._fields,
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""

@@ -9,11 +9,12 @@ from pmcnet import __version__
 from pmcnet.bnn import MLP
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.io.plain import plain
+from pmcnet.runs.calibrated_scores import COVERAGE_LABELS, SIZES
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.figure_data import diagnostics, verdict_record
 from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scores
 
-LABELS = {
+LABELS = COVERAGE_LABELS | {
     "nll": "negative log-likelihood",
     "auc": "area under the ROC curve",
     "ece": "expected calibration error",
@@ -23,7 +24,6 @@ LABELS = {
     "mae": "mean absolute error",
     "r2": "R squared",
     "crps": "CRPS",
-    "coverage90": "coverage of 90 % intervals",
     "f1": "F1",
     "mse_observed": "mean squared error of observed events",
     "rmse_observed": "root mean squared error of observed events",
@@ -111,6 +111,7 @@ def report_record(
             "method_reason": model.method_reason_,
             "network": sizes,
             "model": model.formulation_.described,
+            "calibration": _calibration(model),
             "formulation_reason": model.formulation_reason_,
             "fit_seconds": metrics["seconds"]["fit"],
             "predict_seconds": metrics["seconds"]["predict"],
@@ -130,6 +131,14 @@ def report_record(
     }
 
 
+def _calibration(model: Model) -> str | None:
+    """What the page says of calibrated intervals or sets."""
+    if model.calibration_ is None:
+        return None
+    what = "sets of classes" if isinstance(model, PMCNetClassifier) else "intervals"
+    return f"conformal {what}, by {model.calibration_.n_rows} training rows held out"
+
+
 def metric_entry(name: str, value: float | None, per_draw: Mapping[str, Any] | None) -> Record:
     """One metric as the page shows it."""
     entry: Record = {
@@ -137,7 +146,7 @@ def metric_entry(name: str, value: float | None, per_draw: Mapping[str, Any] | N
         "label": LABELS.get(name, name),
         "value": value,
         "per_draw": per_draw,
-        "better": "lower" if name in BETTER_LOWER else "higher",
+        "better": "lower" if name in BETTER_LOWER + SIZES else "higher",
     }
     return entry | ({"unit": UNITS[name]} if name in UNITS else {})
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.bnn.likelihoods.response import Array, Response, Units
+from pmcnet.bnn.likelihoods.support import Support
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 from pmcnet.rng import Stream
@@ -128,6 +129,8 @@ class Family(Likelihood, Protocol):
     """The form that each setting must have in a file."""
     by_row: ClassVar[bool]
     """Whether a member has noise that depends on the row."""
+    support: ClassVar[Support]
+    """The values that y can have, of a regression."""
 
     @classmethod
     def units(cls, response: Response) -> Units:
@@ -155,6 +158,7 @@ class Stored:
 
     stored_form: ClassVar[Mapping[str, Form]] = {}
     by_row: ClassVar[bool] = False
+    support: ClassVar[Support] = Support()
 
     def to_plain(self) -> dict[str, Any]:
         """The name of the class and its settings."""

@@ -7,11 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.bnn.likelihoods.response import Array
+from pmcnet.bnn.likelihoods.support import Support
 from pmcnet.errors import InputError
 
 MOST_COUNT = 1e15
 """Beyond about ten times that, double precision has no fractions, and whole numbers mean little."""
 MOST_EXPOSURE = 1e20
+COUNTED = Support(least=0, whole=True)
 
 
 class CountMoments(NamedTuple):

@@ -35,7 +35,7 @@ from pmcnet.bnn.likelihoods.count_densities import (
     residual,
 )
 from pmcnet.bnn.likelihoods.count_quantiles import count_quantile
-from pmcnet.bnn.likelihoods.count_response import CountMoments, check_counts, count_moments
+from pmcnet.bnn.likelihoods.count_response import COUNTED, CountMoments, check_counts, count_moments
 from pmcnet.bnn.likelihoods.response import Array, Response, Units
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
@@ -70,6 +70,7 @@ class Counts(Stored):
     task: ClassVar[Task] = "regression"
     n_outputs: ClassVar[int] = 1
     n_classes: ClassVar[int] = 0
+    support = COUNTED
     stored_form: ClassVar[Mapping[str, Form]] = {
         "centre": number(*_CENTRES),
         "spread": number(*_SPREADS),

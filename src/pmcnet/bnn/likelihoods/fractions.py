@@ -31,6 +31,7 @@ from pmcnet.bnn.likelihoods.base import (
 )
 from pmcnet.bnn.likelihoods.mixture_inversion import inverted
 from pmcnet.bnn.likelihoods.response import Array, Response, Units
+from pmcnet.bnn.likelihoods.support import Support
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 from pmcnet.rng import Stream
@@ -69,6 +70,7 @@ class Beta(NormalExtra, Stored):
     task: ClassVar[Task] = "regression"
     n_outputs: ClassVar[int] = 1
     n_classes: ClassVar[int] = 0
+    support: ClassVar[Support] = Support(least=0, most=1)
     extra_names: ClassVar[tuple[str, ...]] = ("log_precision",)
     stored_form: ClassVar[Mapping[str, Form]] = {
         "centre": number(-LARGEST_SCALE, LARGEST_SCALE),

@@ -28,6 +28,7 @@ from pmcnet.bnn.likelihoods.log_shapes import LogShape, Normal
 from pmcnet.bnn.likelihoods.response import Array, Response, Units
 from pmcnet.bnn.likelihoods.row_scale import RowScale
 from pmcnet.bnn.likelihoods.shaped_noise import ShapedNoise
+from pmcnet.bnn.likelihoods.support import Support
 from pmcnet.errors import InputError
 from pmcnet.io.schema import Form, number
 from pmcnet.rng import Stream
@@ -44,6 +45,7 @@ class LogNoise(ShapedNoise):
     spread: float = 1.0
 
     shape: ClassVar[LogShape]
+    support: ClassVar[Support] = Support(least=0)
     stored_form: ClassVar[Mapping[str, Form]] = {
         **LearnedScale.stored_form,
         "spread": number(POSITIVE, LARGEST_SCALE),
