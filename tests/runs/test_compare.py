@@ -5,8 +5,8 @@ import json
 import pytest
 
 from cli.commands import classes, done, files, numbers, refused, written
+from pmcnet import requirements
 from pmcnet.errors import InputError
-from pmcnet.methods.extras import requirements
 from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.methods.registry import METHODS
 from pmcnet.reports import page
