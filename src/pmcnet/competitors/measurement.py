@@ -79,9 +79,14 @@ def measured_by(
 
 
 def _environment() -> dict[str, str]:
-    """This process's, in which the package can be imported."""
+    """This process's, in which the package can be imported.
+
+    Threads of OpenMP sleep while they wait: on a busy machine those that spin take hundreds of
+    times longer.
+    """
     path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCE), *([path] if path else [])])}
+    found = os.pathsep.join([str(SOURCE), *([path] if path else [])])
+    return {"OMP_WAIT_POLICY": "PASSIVE", **os.environ, "PYTHONPATH": found}
 
 
 def _reason(status: int, limit: float, log: Path) -> str:
