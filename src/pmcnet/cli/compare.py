@@ -68,11 +68,17 @@ def compare(
     spent = spending(methods, given["budget"], None if limit is None else number_or_text(limit))
     settings = RunSettings.of(plain_settings(given | {"data": data, "budget": spent.budget}))
     where = out or RunFolder.free(Path("runs"), f"{Path(data).name.split('.')[0]}-compare")
+    remarks = [text for text in (names.remark, spent.remark(names)) if text]
     with FitProgress() as shown:
-        for remark in filter(None, (names.remark, spent.remark(names))):
-            shown.stage(remark)
-        every = [*names.ours, *names.competitors]
-        compared = compare_runs(settings, every, where, shown=shown, tune=tune, limit=spent.limit)
+        compared = compare_runs(
+            settings,
+            [*names.ours, *names.competitors],
+            where,
+            shown=shown,
+            tune=tune,
+            limit=spent.limit,
+            remarks=remarks,
+        )
     show_comparison(compared, as_json)
 
 

@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> None:
 
 
 def run(model: CompetingModel, given: str, out: str, seed: str, limit: str) -> None:
-    """Fit, predict, and write.
+    """Fit, predict, and write; an error of the package is one line on standard error.
 
     Args:
         model: what is fitted.
@@ -41,13 +41,20 @@ def run(model: CompetingModel, given: str, out: str, seed: str, limit: str) -> N
         limit: seconds.
     """
     warnings.simplefilter("ignore")  # a package's own remarks
+    try:
+        _run(model, given, out, int(seed), float(limit))
+    except Exception as error:
+        sys.exit(stated(error))
+
+
+def _run(model: CompetingModel, given: str, out: str, seed: int, limit: float) -> None:
     with np.load(given) as stored:
         rows = {name: stored[name] for name in stored.files}
     categories = tuple(rows["categories"].tolist())
     model.load()
-    signal.setitimer(signal.ITIMER_REAL, float(limit))
+    signal.setitimer(signal.ITIMER_REAL, limit)
     start = time.perf_counter()
-    fitted = model.fit(Rows(rows["x_train"], categories), rows["y_train"], int(seed))
+    fitted = model.fit(Rows(rows["x_train"], categories), rows["y_train"], seed)
     between = time.perf_counter()
     found = fitted.predict(Rows(rows["x_test"], categories))
     end, peak = time.perf_counter(), peak_mib()
@@ -74,6 +81,12 @@ def peak_mib() -> float | None:
         return int(fields[fields.index("VmHWM:") + 1]) / 1024
     except (OSError, ValueError):
         return None
+
+
+def stated(error: Exception) -> str:
+    """An error in a line."""
+    first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ def compare_runs(
     shown: FitProgress,
     tune: Tune = "validation",
     limit: float = LIMIT,
+    remarks: Sequence[str] = (),
 ) -> Comparison:
     """Fit each method on the same training rows and score it on the same test rows.
 
@@ -58,6 +59,7 @@ def compare_runs(
         tune: "validation" chooses the settings of each method that has a grid on validation rows;
             "none" takes its defaults. Competitors have settings of their own.
         limit: seconds that a competitor may take.
+        remarks: shown before the first fit.
     """
     prepared = prepare(settings)
     each = {name: _own(prepared.settings, name) for name in methods if name not in COMPETITORS}
@@ -72,6 +74,8 @@ def compare_runs(
     searched = [name for name in each if tune == "validation" and _settings(name).grid]
     rows = validation_of(prepared) if searched else prepared
     folder = RunFolder.create(out)
+    for remark in remarks:
+        shown.stage(remark)
     finished: list[FinishedRun] = []
     entries: list[Record] = []
     advice = ""

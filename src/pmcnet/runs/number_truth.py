@@ -33,7 +33,8 @@ class NumberTruth(NamedTuple):
         """
         each: dict[str, Values] = {}
         if found.mean is not None:
-            each["error"] = found.mean - self.value
+            error = found.mean - self.value
+            each |= {"mse": np.square(error), "mae": np.abs(error)}
         if found.log_density is not None:
             each["nll"] = -found.log_density
         if found.quantiles is not None and self.observed.all():
@@ -47,18 +48,18 @@ class NumberTruth(NamedTuple):
         missing = np.full(len(self.value), np.nan)
         names = dict.fromkeys(name for losses in each for name in losses)
         stacked = {name: np.stack([one.get(name, missing) for one in each]) for name in names}
-        error = stacked.pop("error")  # (K, N)
+        errors = {name: stacked.pop(name) for name in ("mse", "mae")}  # each (K, N)
 
         def of(rows: NDArray[np.int64]) -> Mapping[str, Values]:
             means = {name: losses[:, rows].mean(1) for name, losses in stacked.items()}
             known = rows[self.observed[rows]]
             if not len(known):
                 return means
-            mse = np.square(error[:, known]).mean(1)
-            errors = {"mse": mse, "rmse": np.sqrt(mse), "mae": np.abs(error[:, known]).mean(1)}
+            mse, mae = (errors[name][:, known].mean(1) for name in ("mse", "mae"))
+            found = {"mse": mse, "rmse": np.sqrt(mse), "mae": mae}
             if self.observed.all():
-                return errors | {"r2": -mse} | means
-            return {f"{name}{OBSERVED}": values for name, values in errors.items()} | means
+                return found | {"r2": -mse} | means
+            return {f"{name}{OBSERVED}": values for name, values in found.items()} | means
 
         return of
 
@@ -80,8 +81,7 @@ class NumberTruth(NamedTuple):
     def figures(self, found: RowPredictions) -> Record:
         """What the page draws of a method."""
         known = np.flatnonzero(self.observed)[:MOST_ERRORS]
-        error = self.losses(found)["error"]
-        return {"squared_errors": np.square(error[known]).tolist()}
+        return {"squared_errors": self.losses(found)["mse"][known].tolist()}
 
     @property
     def _rows(self) -> NDArray[np.int64]:
