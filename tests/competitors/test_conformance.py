@@ -1,5 +1,6 @@
 """What every competitor keeps to, whatever its library: shapes, densities, quantiles, seeds."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -26,6 +27,7 @@ CASES = [
     for task in ("regression", "classification")
     if one.model(task) is not None
 ]
+SMALL = {"ngboost": {"n_estimators": 60}}
 NUMBERS = [name for name, task in CASES if task == "regression"]
 CLASSES = [name for name, task in CASES if task == "classification"]
 
@@ -49,14 +51,19 @@ def rows_for(name, place):
     return Rows(x, (2,))
 
 
-def fitted(name, task, seed=1):
+def model_of(name, task):
+    """Ready to be fitted; skips where its library is missing."""
     library = COMPETITORS[name].library
     if library is not None and not library.installed:
         pytest.skip(f"{library.title} is not installed: pip install 'pmcnet[{library.extra}]'")
-    y = table()[1 if task == "regression" else 2]
-    model = COMPETITORS[name].model(task)
+    model = replace(COMPETITORS[name].model(task), **SMALL.get(name, {}))
     model.load()
-    return model.fit(rows_for(name, slice(N_TRAIN)), y[:N_TRAIN], seed)
+    return model
+
+
+def fitted(name, task, seed=1):
+    y = table()[1 if task == "regression" else 2]
+    return model_of(name, task).fit(rows_for(name, slice(N_TRAIN)), y[:N_TRAIN], seed)
 
 
 once = cache(fitted)
@@ -124,12 +131,12 @@ def test_same_seed_gives_the_same_prediction(name, task):
 def test_rare_class_keeps_its_column(name):
     if name in ("mlp-ensemble", "bde"):
         pytest.skip("its early stopping needs two rows of each class")
-    once(name, "classification")  # skips where the library is missing
+    model = model_of(name, "classification")
     y = table()[2][:60].copy()
     y[y == 2] = 1
     y[-1] = 2
-    model = COMPETITORS[name].classification.fit(rows_for(name, slice(60)), y, 0)
-    found = model.predict(rows_for(name, slice(N_TRAIN, None))).probability
+    fit = model.fit(rows_for(name, slice(60)), y, 0)
+    found = fit.predict(rows_for(name, slice(N_TRAIN, None))).probability
     assert found.shape == (40, 3)
 
 

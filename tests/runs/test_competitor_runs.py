@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cli.commands import classes, done, files, numbers, refused, written
+from estimators.tables import QUICK
 from pmcnet import PMCNetClassifier, PMCNetRegressor, requirements
 from pmcnet.competitors import COMPETITORS
 from pmcnet.reports import page
@@ -16,14 +17,6 @@ from pmcnet.runs.prepare import prepare
 
 KEPT = ("linear", "hist-boosting", "conformal-linear", "bde")
 OURS = ("--hidden", 2, "--prior-std", 1, "--noise", "learn", "--device", "cpu")
-SMALL = {
-    "hidden_layer_sizes": (2,),
-    "method": "annealed",
-    "method_options": {"n_islands": 4, "n_particles": 8},
-    "prior_std": 1.0,
-    "random_state": 0,
-    "device": "cpu",
-}
 
 
 @pytest.fixture
@@ -99,7 +92,7 @@ def test_second_columns_are_not_for_competitors(few, tmp_path):
 def test_rows_of_competitors_are_those_of_our_encoder(tmp_path):
     data = written(classes(40), tmp_path / "rows.csv")
     prepared = prepare(RunSettings(data=str(data), target="y"))
-    model = PMCNetClassifier(**SMALL).fit(prepared.x_train, prepared.y_train)
+    model = PMCNetClassifier(**QUICK).fit(prepared.x_train, prepared.y_train)
     given = given_rows(model, prepared)
     encoded, levels = given["encoded"], given["levels"]
     np.testing.assert_allclose(
@@ -119,7 +112,7 @@ def test_rows_of_competitors_are_those_of_our_encoder(tmp_path):
 def test_levels_that_training_had_not_are_missing_to_competitors(tmp_path):
     data = written(classes(40), tmp_path / "rows.csv")
     prepared = prepare(RunSettings(data=str(data), target="y"))
-    model = PMCNetClassifier(**SMALL).fit(prepared.x_train, prepared.y_train)
+    model = PMCNetClassifier(**QUICK).fit(prepared.x_train, prepared.y_train)
     strange = prepared._replace(x_test=prepared.x_test.assign(city="Paris"))
     with pytest.warns(UserWarning, match="levels that training had not"):
         model.predict(strange.x_test)
@@ -134,7 +127,7 @@ def test_target_averages_given_to_competitors_leave_out_the_row_itself(tmp_path)
     data = written(frame, tmp_path / "rows.csv")
     settings = RunSettings(data=str(data), target="y", column_types={"code": "many-levels"})
     prepared = prepare(settings)
-    model = PMCNetRegressor(**SMALL, column_types={"code": "many-levels"})
+    model = PMCNetRegressor(**QUICK, column_types={"code": "many-levels"})
     model.fit(prepared.x_train, prepared.y_train)
     given = given_rows(model, prepared)["encoded"].x_train.values[:, -1]
     plain = model.encoder_.encode(model.encoder_.rows(prepared.x_train))[:, -1]

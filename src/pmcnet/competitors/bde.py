@@ -35,8 +35,10 @@ class BDEModel(CompetingModel):
 
     def load(self) -> None:
         """With a device for each core, as its documentation asks for."""
-        n_devices = len(os.sched_getaffinity(0))
-        os.environ.setdefault("XLA_FLAGS", f"--xla_force_host_platform_device_count={n_devices}")
+        from joblib import cpu_count  # type: ignore[import-untyped]
+
+        flags = f"--xla_force_host_platform_device_count={cpu_count()}"
+        os.environ.setdefault("XLA_FLAGS", flags)
         super().load()
 
     def settings(self, seed: int) -> dict[str, Any]:

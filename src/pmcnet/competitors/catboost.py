@@ -19,19 +19,28 @@ _QUIET = {"verbose": False, "allow_writing_files": False}
 
 
 @dataclass(frozen=True)
-class CatBoostNumbers(CompetingModel):
-    """`RMSEWithUncertainty` with posterior sampling: the mixture of virtual ensembles.
+class CatBoostModel(CompetingModel):
+    """Knobs of both.
 
     Args:
         validated: whether a tenth of the rows is kept apart, by which trees are cut off.
-        n_virtual: virtual ensembles, at most.
     """
 
     validated: bool = True
-    n_virtual: int = 10
 
     modules: ClassVar[tuple[str, ...]] = ("catboost",)
     packages: ClassVar[tuple[str, ...]] = ("catboost",)
+
+
+@dataclass(frozen=True)
+class CatBoostNumbers(CatBoostModel):
+    """`RMSEWithUncertainty` with posterior sampling: the mixture of virtual ensembles.
+
+    Args:
+        n_virtual: virtual ensembles, at most.
+    """
+
+    n_virtual: int = 10
 
     def fit(self, rows: Rows, y: Array, seed: int) -> FittedModel:
         """Each virtual ensemble has a mean and a variance; few trees make few of them."""
@@ -57,17 +66,8 @@ class CatBoostNumbers(CompetingModel):
 
 
 @dataclass(frozen=True)
-class CatBoostClasses(CompetingModel):
-    """`CatBoostClassifier`.
-
-    Args:
-        validated: whether a tenth of the rows is kept apart, by which trees are cut off.
-    """
-
-    validated: bool = True
-
-    modules: ClassVar[tuple[str, ...]] = ("catboost",)
-    packages: ClassVar[tuple[str, ...]] = ("catboost",)
+class CatBoostClasses(CatBoostModel):
+    """`CatBoostClassifier`."""
 
     def fit(self, rows: Rows, y: Array, seed: int) -> FittedModel:
         """The loss is that of two or of more classes."""

@@ -6,28 +6,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pmcnet.competitors.base import (
-    LEVELS,
     Array,
     CompetingModel,
     FittedModel,
     Rows,
     fitted_classifier,
 )
-from pmcnet.competitors.quantile_grid import fitted_quantiles
+from pmcnet.competitors.quantile_grid import QuantileModel, fitted_quantiles
 
 MOST_LEVELS = 255
 """Of a category, as scikit-learn has them; the places of more levels are plain numbers."""
 
 
 @dataclass(frozen=True)
-class HistBoostingNumbers(CompetingModel):
-    """One `HistGradientBoostingRegressor` for the mean, and one for each quantile.
-
-    Args:
-        levels: of the quantiles.
-    """
-
-    levels: tuple[float, ...] = tuple(LEVELS.tolist())
+class HistBoostingNumbers(QuantileModel):
+    """One `HistGradientBoostingRegressor` for the mean, and one for each quantile."""
 
     modules: ClassVar[tuple[str, ...]] = ("sklearn.ensemble",)
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)

@@ -4,25 +4,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pmcnet.competitors.base import (
-    LEVELS,
     Array,
     CompetingModel,
     FittedModel,
     Rows,
     fitted_classifier,
 )
-from pmcnet.competitors.quantile_grid import fitted_quantiles
+from pmcnet.competitors.quantile_grid import QuantileModel, fitted_quantiles
 
 
 @dataclass(frozen=True)
-class LightGBMNumbers(CompetingModel):
-    """One `LGBMRegressor` for the mean, and one for each quantile.
-
-    Args:
-        levels: of the quantiles.
-    """
-
-    levels: tuple[float, ...] = tuple(LEVELS.tolist())
+class LightGBMNumbers(QuantileModel):
+    """One `LGBMRegressor` for the mean, and one for each quantile."""
 
     modules: ClassVar[tuple[str, ...]] = ("lightgbm",)
     packages: ClassVar[tuple[str, ...]] = ("lightgbm",)

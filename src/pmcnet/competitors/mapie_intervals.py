@@ -6,21 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from pmcnet.competitors.base import LEVELS, Array, CompetingModel, FittedModel, Rows
-from pmcnet.competitors.quantile_grid import QuantileGrid
+from pmcnet.competitors.base import Array, FittedModel, Rows
+from pmcnet.competitors.quantile_grid import QuantileGrid, QuantileModel
 
 
 @dataclass(frozen=True)
-class ConformalModel(CompetingModel):
+class ConformalModel(QuantileModel):
     """Split conformal: the residuals of rows kept apart are the offsets, alike for all rows.
 
     Args:
-        share: of the training rows that is kept apart.
         levels: of quantiles, symmetric about one half; pairs of them are the ends of intervals.
+        share: of the training rows that is kept apart.
     """
 
     share: float = 0.2
-    levels: tuple[float, ...] = tuple(LEVELS.tolist())
 
     packages: ClassVar[tuple[str, ...]] = ("MAPIE", "scikit-learn")
 

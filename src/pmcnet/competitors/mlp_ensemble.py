@@ -1,19 +1,17 @@
 """Five of scikit-learn's perceptrons with early stopping, averaged."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pmcnet.competitors.base import Array, Classes, CompetingModel, FittedModel, Rows
 from pmcnet.competitors.gaussians import Gaussians, Units
 
-_MODULES = ("sklearn.neural_network", "sklearn.pipeline", "sklearn.preprocessing")
-
 
 @dataclass(frozen=True)
-class MLPEnsembleNumbers(CompetingModel):
-    """`MLPRegressor(early_stopping=True)`, and one noise variance.
+class MLPEnsemble(CompetingModel):
+    """Knobs of both.
 
     Args:
         n_members: networks.
@@ -21,22 +19,37 @@ class MLPEnsembleNumbers(CompetingModel):
 
     n_members: int = 5
 
-    modules: ClassVar[tuple[str, ...]] = _MODULES
+    modules: ClassVar[tuple[str, ...]] = (
+        "sklearn.neural_network",
+        "sklearn.pipeline",
+        "sklearn.preprocessing",
+    )
     packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
+
+    def fitted(self, model: type, rows: Rows, y: Array, seed: int) -> list[Any]:
+        """Members of this class of scikit-learn's, each with a seed of its own, inputs scaled."""
+        from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
+        from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
+
+        first = self.n_members * seed % (2**32 - self.n_members)  # numpy takes no larger seeds
+        seeds = range(first, first + self.n_members)
+        members = [
+            make_pipeline(StandardScaler(), model(early_stopping=True, random_state=own))
+            for own in seeds
+        ]
+        return [member.fit(rows.values, y) for member in members]
+
+
+@dataclass(frozen=True)
+class MLPEnsembleNumbers(MLPEnsemble):
+    """`MLPRegressor(early_stopping=True)`, and one noise variance."""
 
     def fit(self, rows: Rows, y: Array, seed: int) -> FittedModel:
         """Inputs and y are scaled."""
         from sklearn.neural_network import MLPRegressor  # type: ignore[import-untyped]
-        from sklearn.pipeline import make_pipeline  # type: ignore[import-untyped]
-        from sklearn.preprocessing import StandardScaler  # type: ignore[import-untyped]
 
         units = Units.of(y)
-        members = [
-            make_pipeline(StandardScaler(), MLPRegressor(early_stopping=True, random_state=own))
-            for own in _seeds(seed, self.n_members)
-        ]
-        for member in members:
-            member.fit(rows.values, units.scaled(y))
+        members = self.fitted(MLPRegressor, rows, units.scaled(y), seed)
 
         def each(rows: Rows) -> Array:
             return np.stack([member.predict(rows.values) for member in members])  # (K, N)
@@ -54,38 +67,16 @@ class MLPEnsembleNumbers(CompetingModel):
 
 
 @dataclass(frozen=True)
-class MLPEnsembleClasses(CompetingModel):
-    """`MLPClassifier(early_stopping=True)`, their probabilities averaged.
-
-    Args:
-        n_members: networks.
-    """
-
-    n_members: int = 5
-
-    modules: ClassVar[tuple[str, ...]] = _MODULES
-    packages: ClassVar[tuple[str, ...]] = ("scikit-learn",)
+class MLPEnsembleClasses(MLPEnsemble):
+    """`MLPClassifier(early_stopping=True)`, their probabilities averaged."""
 
     def fit(self, rows: Rows, y: Array, seed: int) -> FittedModel:
         """Inputs are scaled."""
         from sklearn.neural_network import MLPClassifier
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import StandardScaler
 
-        members = [
-            make_pipeline(StandardScaler(), MLPClassifier(early_stopping=True, random_state=own))
-            for own in _seeds(seed, self.n_members)
-        ]
-        for member in members:
-            member.fit(rows.values, y)
+        members = self.fitted(MLPClassifier, rows, y, seed)
 
         def predict(rows: Rows) -> Classes:
             return Classes(np.mean([member.predict_proba(rows.values) for member in members], 0))
 
         return FittedModel(predict)
-
-
-def _seeds(seed: int, n: int) -> range:
-    """One for each network, below the largest that numpy takes."""
-    first = n * seed % (2**32 - n)
-    return range(first, first + n)

@@ -1,11 +1,19 @@
 """Predictions without a density: a mean, and quantiles at some levels."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from pmcnet.competitors.base import Array, FittedModel, RowPredictions, Rows
+from pmcnet.competitors.base import (
+    LEVELS,
+    Array,
+    CompetingModel,
+    FittedModel,
+    RowPredictions,
+    Rows,
+)
 
 
 class QuantileGrid(NamedTuple):
@@ -28,6 +36,17 @@ class QuantileGrid(NamedTuple):
         """Linear between the levels that are known, constant beyond them (Q, N)."""
         each = [np.interp(levels, self.levels, row) for row in self.values.T]
         return np.stack(each, axis=1)
+
+
+@dataclass(frozen=True)
+class QuantileModel(CompetingModel):
+    """A model whose predictions are a mean and quantiles.
+
+    Args:
+        levels: of the quantiles.
+    """
+
+    levels: tuple[float, ...] = tuple(LEVELS.tolist())
 
 
 def fitted_quantiles(mean: Any, each: Sequence[Any], levels: Sequence[float]) -> FittedModel:
