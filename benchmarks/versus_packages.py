@@ -49,7 +49,7 @@ import numpy as np
 
 from package_models import MODELS, Array
 from pmcnet.competitors import RowPredictions, Rows
-from pmcnet.competitors.measurement import Given, measured_by
+from pmcnet.competitors.measurement import SplitRows, measured_by
 from pmcnet.errors import CompetitorFailed
 
 FILES = {
@@ -76,7 +76,7 @@ COLUMNS = {  # of the summary: heading, width, format
 SCRIPT = Path(__file__).with_name("package_models.py")
 
 
-def table(name: str, split: int, data: Path, n_rows: int) -> Given:
+def table(name: str, split: int, data: Path, n_rows: int) -> SplitRows:
     """Training and test rows of one split."""
     if name == "diabetes":
         from sklearn.datasets import load_diabetes
@@ -89,7 +89,7 @@ def table(name: str, split: int, data: Path, n_rows: int) -> Given:
         x, y = file["X"].astype(float), file["y"].astype(float)
         train, test = (file[f"index_{part}"][split].astype(int) for part in ("train", "test"))
     train, test = train[:n_rows], test[:N_TEST]
-    return Given(Rows(x[train]), y[train], Rows(x[test]), y[test])
+    return SplitRows(Rows(x[train]), y[train], Rows(x[test]), y[test])
 
 
 def n_splits(name: str, data: Path) -> float:
@@ -110,7 +110,7 @@ def scores(found: RowPredictions, y: Array) -> dict[str, float]:
     }
 
 
-def measured(model: str, given: Given, split: int, python: str, limit: float) -> Any:
+def measured(model: str, given: SplitRows, split: int, python: str, limit: float) -> Any:
     """Fit and predict in a process of its own; what came out, or why nothing did."""
     try:
         found = measured_by([python, SCRIPT, model], given, seed=split, limit=limit, levels=LEVELS)

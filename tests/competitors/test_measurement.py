@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pmcnet.competitors import COMPETITORS, RowPredictions, Rows
-from pmcnet.competitors.measurement import Given, measured, measured_by
+from pmcnet.competitors.measurement import SplitRows, measured, measured_by
 from pmcnet.errors import CompetitorFailed
 
 
@@ -15,7 +15,7 @@ def rows(n=60, width=2):
     source = np.random.default_rng(0)
     x = source.normal(size=(n, width))
     y = x[:, 0] + 0.1 * source.normal(size=n)
-    return Given(Rows(x[:40]), y[:40], Rows(x[40:]), y[40:])
+    return SplitRows(Rows(x[:40]), y[:40], Rows(x[40:]), y[40:])
 
 
 def test_child_gives_what_the_model_gives_with_its_costs():

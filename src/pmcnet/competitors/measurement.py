@@ -22,7 +22,7 @@ _LONGEST = 200
 """Letters of a reason, at most."""
 
 
-class Given(NamedTuple):
+class SplitRows(NamedTuple):
     """Training rows, test rows, and their targets: numbers, or places of classes."""
 
     x_train: Rows
@@ -31,7 +31,7 @@ class Given(NamedTuple):
     y_test: Array
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """What was predicted; seconds, the peak of resident memory, imports included; versions."""
 
     rows: RowPredictions
@@ -42,7 +42,7 @@ class Measured(NamedTuple):
     note: str
 
 
-def measured(name: str, task: Task, given: Given, *, seed: int, limit: float) -> Measured:
+def measured(name: str, task: Task, given: SplitRows, *, seed: int, limit: float) -> Measurement:
     """Fit a competitor of the registry in this interpreter, and predict the test rows.
 
     Raises:
@@ -53,8 +53,13 @@ def measured(name: str, task: Task, given: Given, *, seed: int, limit: float) ->
 
 
 def measured_by(
-    command: Sequence[str | Path], given: Given, *, seed: int, limit: float, levels: Array = LEVELS
-) -> Measured:
+    command: Sequence[str | Path],
+    given: SplitRows,
+    *,
+    seed: int,
+    limit: float,
+    levels: Array = LEVELS,
+) -> Measurement:
     """The same by a command that takes ROWS.npz FOUND.npz SEED SECONDS, and does as `child`."""
     with tempfile.TemporaryDirectory() as folder:
         rows, out, log = (Path(folder) / name for name in ("rows.npz", "found.npz", "log.txt"))
@@ -100,14 +105,14 @@ def _reason(status: int, limit: float, log: Path) -> str:
     return f"its process ended with status {status}"
 
 
-def _checked(found: Mapping[str, Array]) -> Measured:
+def _checked(found: Mapping[str, Array]) -> Measurement:
     """What a child has written; predictions that are no numbers are refused."""
     parts = {name: found[name] for name in RowPredictions._fields if name in found}
     for name, values in parts.items():
         if np.isnan(values).any() or (name != "log_density" and not np.isfinite(values).all()):
             raise CompetitorFailed(f"its prediction is not finite: {name.replace('_', ' ')}")
     peak = float(found["peak_mib"])
-    return Measured(
+    return Measurement(
         RowPredictions(**parts),
         float(found["fit_seconds"]),
         float(found["predict_seconds"]),

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.competitors import LEVELS, RowPredictions, Rows
-from pmcnet.competitors.measurement import Given
+from pmcnet.competitors.measurement import SplitRows
 from pmcnet.competitors.registry import Form
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.columns import Matrix
@@ -40,7 +40,7 @@ def predicted_by(model: Model, prepared: RunRows) -> RowPredictions:
     )
 
 
-def given_rows(model: Model, prepared: RunRows) -> dict[Form, Given]:
+def given_rows(model: Model, prepared: RunRows) -> dict[Form, SplitRows]:
     """The rows of one of our models in both forms, as its encoder has read them.
 
     Where a column becomes averages of the target, a training row's own target is not in its input.
@@ -55,8 +55,8 @@ def given_rows(model: Model, prepared: RunRows) -> dict[Form, Given]:
     inputs = [encoder.encode_training(rows[0], weight, targets), encoder.encode(rows[1])]
     levels = [with_levels(encoder, *pair) for pair in zip(rows, inputs, strict=True)]
     return {
-        "encoded": Given(Rows(inputs[0]), y_train, Rows(inputs[1]), y_test),
-        "levels": Given(levels[0], y_train, levels[1], y_test),
+        "encoded": SplitRows(Rows(inputs[0]), y_train, Rows(inputs[1]), y_test),
+        "levels": SplitRows(levels[0], y_train, levels[1], y_test),
     }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from pmcnet.competitors import COMPETITORS, RowPredictions
-from pmcnet.competitors.measurement import Given, measured
+from pmcnet.competitors.measurement import SplitRows, measured
 from pmcnet.competitors.registry import Form, Task
 from pmcnet.errors import CompetitorFailed
 from pmcnet.runs.prepare import RunRows
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
 
 
 def competitor_outcome(
-    name: str, prepared: RunRows, given: Mapping[Form, Given], truth: Truth, *, limit: float
+    name: str, prepared: RunRows, given: Mapping[Form, SplitRows], truth: Truth, *, limit: float
 ) -> Outcome:
     """Fit it and predict the test rows; one that fails gives its reason.
 
