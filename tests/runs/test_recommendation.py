@@ -65,11 +65,20 @@ def test_tie_of_libraries_says_how_far_ours_is_behind():
     assert "is ahead of annealed, the best of pmcnet, by 0.4" in said
 
 
-def test_long_ties_are_cut_short():
-    others = [standing(f"other {i}", 0.0, noise=1 + i) for i in range(5)]
-    said = recommendation([ours(), *others], N)
-    assert said.count(" or ") >= 2
+def test_long_ties_name_the_best_ours_and_the_fastest():
+    others = [standing(f"other {i}", 0.0, noise=1 + i, seconds=5 - i) for i in range(1, 5)]
+    best = standing("other 0", -1e-6, noise=1, seconds=9)
+    said = recommendation([ours(seconds=50), best, *others], N)
+    assert said.startswith("Use other 0 or ")
+    assert "annealed (pmcnet)" in said.split(":")[0]
+    assert "other 4" in said.split(":")[0]
     assert "or 3 others:" in said
+    assert "other 4 is the fastest of them, in 1 s" in said
+
+
+def test_coverage_that_chance_explains_is_not_praised():
+    best = standing("catboost", -0.21, coverage=0.88)
+    assert "covers" not in recommendation([ours(coverage=0.9), best], N)
 
 
 def test_quantile_regression_that_is_better_in_crps_is_named():

@@ -113,7 +113,7 @@ def recommendation(standings: Sequence[Standing], n_rows: int) -> str:
 
 
 def _choice(ranked: Sequence[Standing], score: Score, mixed: bool) -> str:
-    """The best, or those that tie with it, and by how much."""
+    """The best, or those that tie with it: it, the best of ours and the fastest by name."""
     best, *others = ranked
     if not others:
         return f"Use {_full(best, mixed)}: no other method has a {score.title} to compare"
@@ -127,10 +127,14 @@ def _choice(ranked: Sequence[Standing], score: Score, mixed: bool) -> str:
             f"Use {_full(best, mixed)}: its {score.title} is ahead of that of {other.name}, "
             f"{what}, by {lead.text}{score.unit}"
         )
-    shown = " or ".join(_full(one, mixed) for one in group[:MOST_NAMED])
-    n_more = len(group) - MOST_NAMED
-    more = f" or {n_more} other{'s'[: n_more != 1]}" if n_more > 0 else ""
     fastest = min(group, key=lambda one: one.seconds)
+    mine = next((one for one in group if one.ours), best)
+    named = group
+    if len(group) > MOST_NAMED:
+        named = [one for one in group if one is best or one is mine or one is fastest]
+    shown = " or ".join(_full(one, mixed) for one in named)
+    n_more = len(group) - len(named)
+    more = f" or {n_more} other{'s'[: n_more != 1]}" if n_more > 0 else ""
     behind = next((one for one in others if one.ours), None)
     beyond = ""
     if behind is not None and not any(one.ours for one in group):
@@ -171,10 +175,11 @@ def _remarks(
 def _beside(mine: Standing, best: Standing) -> str:
     """How the best of ours compares with a better one in other respects."""
     loss, title = ("error", "accuracy") if mine.coverage is None else ("mse", "RMSE")
-    said = [f"{mine.name} is {_relation(mine, best, Score(loss, title))} in {title}"]
+    relation = _relation(mine, best, Score(loss, title))
+    said = [f"beside {best.name}, {mine.name} is {relation} in {title}"]
     if mine.coverage is not None and best.coverage is not None:
-        nearer = abs(mine.coverage - NOMINAL) < abs(best.coverage - NOMINAL)
-        if nearer:
+        chance = CLEAR * math.sqrt(NOMINAL * (1 - NOMINAL) / len(mine.losses[loss]))
+        if abs(mine.coverage - NOMINAL) < abs(best.coverage - NOMINAL) - chance:
             said.append(
                 f"covers better ({mine.coverage:.0%} of rows against {best.coverage:.0%}, of 90 %)"
             )
