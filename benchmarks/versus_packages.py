@@ -13,7 +13,7 @@ these are for a first try only, the settings of the package's own example stand 
     catboost            RMSEWithUncertainty, posterior sampling, ten virtual ensembles
     catboost-validated  a tenth of the training rows as `eval_set`, as in the package's tutorial
     gp                  scikit-learn's: constant * RBF (a length scale for each input) + white
-                        noise, normalize_y, no restarts, at most the first 2000 training rows
+                        noise, normalize_y, no restarts, at most 2000 training rows
     mlp-ensemble        five MLPRegressor(early_stopping=True), a Gaussian
 
 Inputs, and y, are standardised by the training rows for bde, gp and mlp-ensemble; all metrics are
@@ -40,16 +40,17 @@ import argparse
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from package_models import LEVELS, MODELS, Array
+from package_models import MODELS, Array
+from pmcnet.competitors import RowPredictions, Rows
+from pmcnet.competitors.measurement import SplitRows, measured_by
+from pmcnet.errors import CompetitorFailed
 
 FILES = {
     "concrete": "concrete",
@@ -59,6 +60,8 @@ FILES = {
     "protein": "protein-tertiary-structure",
 }
 TABLES = (*FILES, "diabetes")
+LEVELS = (np.arange(110) + 0.5) / 110
+"""Midpoints of equal parts of (0, 1); 0.05 and 0.95 are among them."""
 N_TEST = 2000
 BETTER = {"log_likelihood": max, "rmse": min, "crps": min}
 COLUMNS = {  # of the summary: heading, width, format
@@ -73,7 +76,7 @@ COLUMNS = {  # of the summary: heading, width, format
 SCRIPT = Path(__file__).with_name("package_models.py")
 
 
-def table(name: str, split: int, data: Path, n_rows: int) -> dict[str, Array]:
+def table(name: str, split: int, data: Path, n_rows: int) -> SplitRows:
     """Training and test rows of one split."""
     if name == "diabetes":
         from sklearn.datasets import load_diabetes
@@ -86,7 +89,7 @@ def table(name: str, split: int, data: Path, n_rows: int) -> dict[str, Array]:
         x, y = file["X"].astype(float), file["y"].astype(float)
         train, test = (file[f"index_{part}"][split].astype(int) for part in ("train", "test"))
     train, test = train[:n_rows], test[:N_TEST]
-    return {"x_train": x[train], "y_train": y[train], "x_test": x[test], "y_test": y[test]}
+    return SplitRows(Rows(x[train]), y[train], Rows(x[test]), y[test])
 
 
 def n_splits(name: str, data: Path) -> float:
@@ -94,37 +97,28 @@ def n_splits(name: str, data: Path) -> float:
     return np.inf if name == "diabetes" else len(np.load(data / f"{FILES[name]}.npz")["index_test"])
 
 
-def scores(found: Any, y: Array) -> dict[str, float]:
+def scores(found: RowPredictions, y: Array) -> dict[str, float]:
     """Of one prediction, in units of y."""
-    level, quantile = LEVELS[:, None], found["quantiles"]  # (Q, 1), (Q, N)
+    level, quantile = LEVELS[:, None], found.quantiles  # (Q, 1), (Q, N)
     low, high = (quantile[np.isclose(LEVELS, end)][0] for end in (0.05, 0.95))
     pinball = np.maximum(level * (y - quantile), (level - 1) * (y - quantile))
     return {
-        "log_likelihood": float(found["log_density"].mean()),
-        "rmse": float(np.sqrt(np.mean((found["mean"] - y) ** 2))),
+        "log_likelihood": float(found.log_density.mean()),
+        "rmse": float(np.sqrt(np.mean((found.mean - y) ** 2))),
         "crps": float(2 * pinball.mean()),
         "coverage": float(np.mean((low <= y) & (y <= high))),
     }
 
 
-def measured(model: str, rows: dict[str, Array], split: int, python: str, limit: float) -> Any:
+def measured(model: str, given: SplitRows, split: int, python: str, limit: float) -> Any:
     """Fit and predict in a process of its own; what came out, or why nothing did."""
-    with tempfile.TemporaryDirectory() as name:
-        given, out, log = (Path(name) / file for file in ("rows.npz", "found.npz", "log.txt"))
-        np.savez(given, **rows)
-        command = [python, SCRIPT, model, given, out, str(split), str(limit)]
-        with log.open("wb") as file:
-            status = subprocess.run(map(str, command), stdout=file, stderr=file).returncode
-        if status == -signal.SIGALRM:
-            return {"failed": f"the fit took more than {limit:g} s"}
-        if status:
-            lines = log.read_text(errors="replace").split("\n")
-            return {"failed": next((line for line in reversed(lines) if line), f"exit {status}")}
-        with np.load(out) as found:
-            result = scores(found, rows["y_test"])
-            texts = {key: str(found[key]) for key in ("versions", "note")}
-            costs = ("fit_seconds", "predict_seconds", "peak_mib")
-            result |= {key: float(found[key]) for key in costs}
+    try:
+        found = measured_by([python, SCRIPT, model], given, seed=split, limit=limit, levels=LEVELS)
+    except CompetitorFailed as error:
+        return {"failed": str(error)}
+    texts = {"versions": found.versions, "note": found.note}
+    costs = ("fit_seconds", "predict_seconds", "peak_mib")
+    result = scores(found.rows, given.y_test) | {key: getattr(found, key) for key in costs}
     if not np.isfinite(list(result.values())).all():
         return {"failed": f"not finite: {result}"} | texts
     return result | texts
@@ -237,7 +231,7 @@ def main() -> None:
         given = table(name, split, options.data, options.rows)
         found = measured(model, given, split, interpreters[model], options.limit)
         key = {"model": model, "table": name, "split": split, "rows": options.rows}
-        rows.append(key | {"n_train": len(given["y_train"])} | found)
+        rows.append(key | {"n_train": len(given.y_train)} | found)
         store(options.json, settings, rows)
         print(f"{name} {split}, {model}: {line(rows[-1])}", flush=True)
     print(summary(chosen(), models))

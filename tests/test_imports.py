@@ -18,10 +18,11 @@ ROWS = [
     {"tune"},
     {"methods"},
     {"bnn", "distributed"},
-    {"ais", "metrics", "data"},
+    {"ais", "competitors", "metrics", "data"},
     {"io"},
     {"rng"},
     {"threads"},
+    {"requirements"},
     {"errors"},
 ]
 LEVEL = {room: depth for depth, row in enumerate(ROWS) for room in row}

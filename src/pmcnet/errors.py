@@ -29,6 +29,10 @@ class ProcessLostError(PMCNetError, RuntimeError):
     """Another process of a shared run has ended or cannot be reached."""
 
 
+class CompetitorFailed(PMCNetError):
+    """The model of another library did not come to a prediction; the text is the reason."""
+
+
 class UnseenLevelsWarning(UserWarning):
     """Rows have levels that no training row had; `counts` are the rows, by column."""
 

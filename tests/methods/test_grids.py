@@ -2,7 +2,7 @@
 
 import pytest
 
-from pmcnet.methods.extras import requirements
+from pmcnet import requirements
 from pmcnet.methods.registry import METHODS, options
 from pmcnet.methods.settings import N_CHOICES, parts
 from pmcnet.methods.training.loop import TrainedMethod

@@ -244,3 +244,46 @@ def test_comparison_takes_any_name(kind, name):
     record |= {"classes": [name] * len(record["classes"])} if record["classes"] else {}
     body = shown(record, method=name)
     assert "<script" not in body
+
+
+def beside_libraries():
+    """A comparison with another library, and one that failed."""
+    record = records.regression_compared()
+    other = {
+        "method": "linear",
+        "library": "scikit-learn 1.9",
+        "metrics": {"rmse": 2.5, "pinball": 0.2},
+        "best": ["rmse"],
+        "seconds": 0.02,
+        "peak_mib": 1234.5,
+    }
+    failed = {"method": "bde", "library": None, "metrics": {}, "failed": "ValueError: <b>no</b>"}
+    return record | {
+        "comparison": [*record["comparison"], other, failed],
+        "recommendation": "Use linear: it is fine.",
+    }
+
+
+def test_comparison_with_libraries_shows_versions_memory_and_advice():
+    record = beside_libraries()
+    body = comparison(record).body
+    assert body.index("Use linear: it is fine.") < body.index("<table")
+    row = next(row for row in rows_of(body) if "linear" in row)
+    assert "scikit-learn 1.9" in row
+    assert "1,234 MiB" in row
+    assert "★" in row
+    assert "Models of other libraries had the same rows" in body
+    assert "pinball that at the ends" in body
+    assert ">-<" in rows_of(body)[0].rsplit("<td", 1)[1]
+
+
+def test_comparison_lists_what_failed_below_the_table():
+    body = comparison(beside_libraries()).body
+    assert not any("bde" in row for row in rows_of(body))
+    assert "<li>bde: ValueError: &lt;b&gt;no&lt;/b&gt;</li>" in body
+
+
+def test_comparison_without_libraries_has_no_words_about_them():
+    body = shown(records.regression_compared())
+    for words in ("peak memory", "other libraries", "Not compared", "pinball"):
+        assert words not in body

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from cli.commands import classes, done, files, numbers, refused, written
+from pmcnet import requirements
 from pmcnet.errors import InputError
-from pmcnet.methods.extras import requirements
 from pmcnet.methods.point_estimates import AdamMethod
 from pmcnet.methods.registry import METHODS
 from pmcnet.reports import page
 from pmcnet.reports.progress import FitProgress
 from pmcnet.runs import compare
-from pmcnet.runs.compare import compare_runs, method_names
+from pmcnet.runs.compare import compare_runs
 from pmcnet.runs.config import RunSettings, read_config
 
 EXTRAS = ["laplace", "nuts"]
@@ -154,14 +154,6 @@ def test_tuning_that_stops_leaves_nothing(quick, tmp_path, monkeypatch, error):
     with pytest.raises(error):
         compare_runs(settings(tmp_path), ["adam-map"], tmp_path / "out", shown=FitProgress())
     assert files(tmp_path) == {"rows.csv"}
-
-
-def test_all_are_those_whose_library_is_there(monkeypatch):
-    monkeypatch.setattr(requirements, "find_spec", lambda module: None)
-    names = [name for name in METHODS if name not in EXTRAS]
-    assert method_names("all") == names
-    monkeypatch.setattr(requirements, "find_spec", lambda module: True)
-    assert method_names("all") == [*names, *EXTRAS]
 
 
 def test_method_without_its_library_is_refused_before_anything_is_done(tmp_path, monkeypatch):

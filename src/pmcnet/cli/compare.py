@@ -19,7 +19,12 @@ TITLE = (
     "--methods",
     default="annealed,pmcnet,pmcnet-light",
     show_default=True,
-    help="Names with commas, or all.",
+    help="Names with commas, of pmcnet's methods and of other libraries; all; or quick.",
+)
+@click.option(
+    "--limit",
+    help="What fit and prediction by another library may take, e.g. 30s, 5min. Default: 10min; "
+    "with --methods quick 20s.",
 )
 @click.option(
     "--tune",
@@ -35,23 +40,45 @@ TITLE = (
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def compare(
-    data: str, methods: str, tune: Any, out: Path | None, as_json: bool, **given: Any
+    data: str,
+    methods: str,
+    limit: str | None,
+    tune: Any,
+    out: Path | None,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Fit several methods to the same training rows of DATA and score them on the same test rows.
 
-    The methods are those of fit, and laplace and nuts where their libraries are installed.
+    The methods are those of fit, and laplace and nuts where their libraries are installed. Beside
+    them stand models of other libraries: linear, random-forest, hist-boosting, mlp-ensemble and
+    gaussian-process of scikit-learn, and lightgbm, catboost, ngboost, bde, conformal-linear,
+    conformal-forest and conformal-boosting where they are installed. "all" is everything that is
+    there; "quick" is pmcnet with a budget of 60s and every other library with a limit. The last
+    line says which to use, and why.
     """
-    from pmcnet.cli.fit import plain_settings
+    from pmcnet.cli.fit import number_or_text, plain_settings
     from pmcnet.reports.progress import FitProgress
-    from pmcnet.runs.compare import compare_runs, method_names
+    from pmcnet.runs.compare import compare_runs
+    from pmcnet.runs.compared_names import method_names, spending
     from pmcnet.runs.config import RunSettings
     from pmcnet.runs.folder import RunFolder
 
     names = method_names(methods)
-    settings = RunSettings.of(plain_settings(given | {"data": data}))
+    spent = spending(methods, given["budget"], None if limit is None else number_or_text(limit))
+    settings = RunSettings.of(plain_settings(given | {"data": data, "budget": spent.budget}))
     where = out or RunFolder.free(Path("runs"), f"{Path(data).name.split('.')[0]}-compare")
+    remarks = [text for text in (names.remark, spent.remark(names)) if text]
     with FitProgress() as shown:
-        compared = compare_runs(settings, names, where, shown=shown, tune=tune)
+        compared = compare_runs(
+            settings,
+            [*names.ours, *names.competitors],
+            where,
+            shown=shown,
+            tune=tune,
+            limit=spent.limit,
+            remarks=remarks,
+        )
     show_comparison(compared, as_json)
 
 
@@ -62,25 +89,38 @@ def show_comparison(compared: Any, as_json: bool) -> None:
     if as_json:
         print_json(compared.entries)
         return
-    metrics = list(compared.entries[0]["metrics"])
+    there = [entry for entry in compared.entries if not entry.get("failed")]
+    metrics = list(dict.fromkeys(name for entry in there for name in entry["metrics"]))
     rows = [
         [
             entry["method"],
-            entry["verdict"],
+            entry["verdict"] or "-",
             *(_cell(entry, name) for name in metrics),
             number(entry["ess"]),
             number(entry["seconds"]),
             number(entry["tuning_seconds"]),
             number(entry.get("milliseconds_per_row")),
+            number(entry.get("peak_mib")),
         ]
-        for entry in compared.entries
+        for entry in there
     ]
-    print_table(
-        ["method", "verdict", *metrics, "ESS", "fit s", "tuning s", "ms per row"], rows, TITLE
-    )
+    costs = ["ESS", "fit s", "tuning s", "ms per row", "peak MiB"]
+    print_table(["method", "verdict", *metrics, *costs], rows, TITLE)
     for entry in compared.entries:
-        click.echo(_chosen(entry))
+        click.echo(_described(entry))
     click.echo(f"report: {compared.report}")
+    if compared.recommendation:
+        click.echo(compared.recommendation)
+
+
+def _described(entry: dict[str, Any]) -> str:
+    """What was compared, or why it was not."""
+    if entry.get("failed"):
+        return f"{entry['method']}: not compared, {entry['failed']}"
+    if entry.get("library"):
+        note = f" ({entry['note']})" if entry["note"] else ""
+        return f"{entry['method']}: {entry['library']}{note}"
+    return _chosen(entry)
 
 
 def _chosen(entry: dict[str, Any]) -> str:

@@ -39,8 +39,13 @@ class Plan(NamedTuple):
         return self.options.method(self.name)
 
 
-def seconds_of(budget: float | str) -> float:
-    """A budget in seconds, from a number or a string like "90s", "3min" or "1.5h"."""
+def seconds_of(budget: float | str, name: str = "budget") -> float:
+    """A budget in seconds, from a number or a string like "90s", "3min" or "1.5h".
+
+    Args:
+        budget: what was given.
+        name: of the setting, for errors.
+    """
     units = {"s": 1.0, "min": 60.0, "h": 3600.0}
     if isinstance(budget, int | float) and not isinstance(budget, bool) and 0 < budget < math.inf:
         return float(budget)
@@ -53,7 +58,7 @@ def seconds_of(budget: float | str) -> float:
         seconds = 0.0
     if not 0 < seconds < math.inf:
         raise InputError(
-            'budget must be positive seconds or a string like "90s", "3min" or "2h"; got '
+            f'{name} must be positive seconds or a string like "90s", "3min" or "2h"; got '
             f"{budget!r}."
         )
     return seconds

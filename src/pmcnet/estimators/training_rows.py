@@ -86,7 +86,7 @@ def encoded_training(
     if columns is None:
         images_encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
         return EncodedTraining(images_encoder, rows, images_encoder.encode(rows.x))
-    targets = _targets(rows, n_classes)
+    targets = level_targets(rows, n_classes)
     encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling)
     return EncodedTraining(encoder, rows, encoder.encode_training(rows.x, rows.weight, targets))
 
@@ -106,7 +106,7 @@ def _check_some(n_rows: int) -> None:
         )
 
 
-def _targets(rows: TrainingRows, n_classes: int | None) -> Matrix:
+def level_targets(rows: TrainingRows, n_classes: int | None) -> Matrix:
     """What levels are averaged by (N, C): the target, or indicators of all classes but the last.
 
     Of two columns, of counts with exposures or times with events, it is the first.

@@ -66,5 +66,5 @@ def options(name: str, given: Mapping[str, Value], n_rows: int) -> Settings:
     """
     settings = METHODS[check_name(name)]
     if settings.library is not None:
-        settings.library.require()
+        settings.library.require(name)
     return settings.sized(n_rows).given(name, given)

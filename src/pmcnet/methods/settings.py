@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, get_args, get_type_hints
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Method
 from pmcnet.methods.cost import Cost
-from pmcnet.methods.extras.requirements import Library
+from pmcnet.requirements import Library
 
 Value = int | float | str | None
 Choice = Mapping[str, Value]

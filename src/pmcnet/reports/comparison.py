@@ -5,6 +5,7 @@ from typing import Any
 
 from pmcnet.errors import InputError
 from pmcnet.reports.chosen_settings import chosen_settings
+from pmcnet.reports.competing_libraries import library_words, not_compared
 from pmcnet.reports.confusion_tables import matrices_beside
 from pmcnet.reports.figures.confusion import checked_counts
 from pmcnet.reports.figures.forest import name_of
@@ -14,6 +15,7 @@ from pmcnet.reports.html import (
     Markup,
     count,
     joined,
+    mebibytes,
     milliseconds,
     number,
     real,
@@ -40,11 +42,15 @@ Entries = Sequence[Mapping[str, Any]]
 
 def comparison(record: Mapping[str, Any]) -> Section | None:
     """Return several methods side by side: metrics, settings, curves, confusions and errors."""
-    entries = record.get("comparison")
-    if not entries:
+    every = record.get("comparison")
+    if not every:
         return None
+    entries = [item for item in every if not item.get("failed")]
+    advice = record.get("recommendation")
     parts = [
+        tag("p", tag("strong", str(advice))) if advice else None,
         _table(record, entries),
+        not_compared(every),
         chosen_settings(entries),
         _roc(entries),
         _confusion(record, entries),
@@ -58,6 +64,7 @@ def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
     tested = any(item.get("best") is not None for item in entries)
     tops = {name: _top(entries, name, (known.get(name) or {}).get("better")) for name in names}
     timed = any(item.get("milliseconds_per_row") is not None for item in entries)
+    weighed = any(item.get("peak_mib") is not None for item in entries)
     drawn = any(item.get("per_draw") for item in entries)
     rows = []
     for item in entries:
@@ -68,19 +75,26 @@ def _table(record: Mapping[str, Any], entries: Entries) -> Markup:
         cost = [
             seconds(item.get("seconds")),
             *([milliseconds(item.get("milliseconds_per_row"))] if timed else []),
+            *([mebibytes(item.get("peak_mib"))] if weighed else []),
         ]
         rows.append([_who(item), *values, count(item.get("ess")), *cost])
     labels = [name_of(known[name]) if name in known else str(name) for name in names]
-    header = ["method", *labels, "effective draws", "time", *(["time per row"] if timed else [])]
-    words = [_MARKED if tested else _BOLD, *([_DRAWS] if drawn else [])]
+    costs = ["time", *(["time per row"] if timed else []), *(["peak memory"] if weighed else [])]
+    header = ["method", *labels, "effective draws", *costs]
+    words = [_MARKED if tested else _BOLD, *([_DRAWS] if drawn else []), *library_words(entries)]
     listed = table(header, rows, "Comparison of methods")
     return joined([listed, tag("p", " ".join(words), class_="note")])
 
 
 def _who(item: Mapping[str, Any]) -> Markup:
-    """Return the method and, below it where it stays in sight on a phone, the verdict."""
+    """Return the method and, below it where it stays in sight on a phone, verdict or library."""
+    library = item.get("library")
     return joined(
-        [_name(item), tag("div", badge(str(item["verdict"]))) if item.get("verdict") else None]
+        [
+            _name(item),
+            tag("div", badge(str(item["verdict"]))) if item.get("verdict") else None,
+            tag("small", setting(library)) if library else None,
+        ]
     )
 
 

@@ -138,6 +138,11 @@ def milliseconds(value: Any) -> str:
     return f"{small:.2g} {unit}" if small < 10 else f"{small:.0f} {unit}"
 
 
+def mebibytes(value: Any) -> str:
+    """Return an amount of memory."""
+    return f"{value:,.0f} MiB" if real(value) else MISSING
+
+
 def setting(value: Any) -> str:
     """Return a setting as it was given."""
     if value is None:

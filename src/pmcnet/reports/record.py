@@ -38,6 +38,7 @@ _FIELDS = {
     "uncertain": Field(list, of_mappings=True),
     "history": Field(list, of_mappings=True),
     "comparison": Field(list, of_mappings=True),
+    "recommendation": Field(str),
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
 }

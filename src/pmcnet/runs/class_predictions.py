@@ -50,7 +50,7 @@ class ClassPredictions(NamedTuple):
     def scored(self) -> Scores:
         """Metrics and figures."""
         average = torch.as_tensor(self.averaged.probability)  # (N, C)
-        bma = _all_metrics(average, self.label) | self.set_scores
+        bma = all_metrics(average, self.label) | self.set_scores
         figures: Record = {
             "roc": figure_data.roc_bands(self.draws, self.label),
             "calibration": figure_data.reliability(average, self.label),
@@ -58,7 +58,7 @@ class ClassPredictions(NamedTuple):
             "histograms": figure_data.row_histograms(self.draws, self.label, n_rows=N_HISTOGRAMS),
             "uncertain": self._uncertain(average),
         }
-        return scored(bma, _all_metrics(self.draws, self.label), figures, self.seconds)
+        return scored(bma, all_metrics(self.draws, self.label), figures, self.seconds)
 
     def _uncertain(self, average: Tensor) -> list[Record]:
         """The rows of the largest entropy."""
@@ -103,8 +103,8 @@ def class_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
     }
 
 
-def _all_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
-    """Those and, where rows of enough classes are there, metrics of ranks."""
+def all_metrics(probability: Tensor, label: Tensor) -> dict[str, Tensor]:
+    """Those of `class_metrics` and, where rows of enough classes are there, metrics of ranks."""
     n_classes, n_seen = probability.shape[-1], len(set(label.tolist()))
     ranks: dict[str, Tensor] = {}
     if n_classes == 2 and n_seen == 2:

@@ -1,52 +1,40 @@
-"""Several methods on the same rows: a run for each, and one table and page of them all."""
+"""Several methods on the same rows: a run for each of ours, and one table and page of them all."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-import torch
-
+from pmcnet.competitors import COMPETITORS
 from pmcnet.errors import InputError
-from pmcnet.estimators import PMCNetRegressor
-from pmcnet.methods.registry import METHODS, check_name, names_at_hand
+from pmcnet.methods.registry import METHODS
+from pmcnet.methods.settings import Settings
 from pmcnet.reports.page import write_report
 from pmcnet.reports.progress import FitProgress
+from pmcnet.runs.compared_names import LIMIT
+from pmcnet.runs.compared_rows import given_rows, predicted_by, truth_of
+from pmcnet.runs.competitor_runs import Outcome, competitor_outcome
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
-from pmcnet.runs.figure_data import roc_bands
 from pmcnet.runs.fit import FinishedRun, fit_run
 from pmcnet.runs.folder import RunFolder, write_json
 from pmcnet.runs.prepare import RunRows, prepare
-from pmcnet.runs.scores import Record, class_labels
+from pmcnet.runs.recommendation import Standing, recommendation
+from pmcnet.runs.scores import Record
 from pmcnet.runs.settings_search import Tune, TunedSettings, tuned, tuning_record, validation_of
 from pmcnet.runs.significance import best_in
 
-MOST_ERRORS = 500
-"""Test rows, at most, whose squared errors the page shows."""
+COMMON = ("crps", "pinball", "width90")
+"""Metrics that a comparison finds in the same way for all methods, from quantiles."""
 
 
 class Comparison(NamedTuple):
-    """The folder, one entry per method as `comparison.json` has it, and the page."""
+    """The folder, one entry per method as `comparison.json` has it, the page, and the advice."""
 
     folder: Path
     entries: list[Record]
     report: Path
-
-
-def method_names(text: str) -> list[str]:
-    """Names from a list with commas; "all" is every method whose library is there."""
-    names = (
-        names_at_hand()
-        if text == "all"
-        else [name.strip() for name in text.split(",") if name.strip()]
-    )
-    if not names:
-        raise InputError("--methods must name at least one method, or be all.")
-    for name in names:
-        check_name(name)
-    return list(dict.fromkeys(names))
+    recommendation: str
 
 
 def compare_runs(
@@ -56,59 +44,110 @@ def compare_runs(
     *,
     shown: FitProgress,
     tune: Tune = "validation",
+    limit: float = LIMIT,
+    remarks: Sequence[str] = (),
 ) -> Comparison:
     """Fit each method on the same training rows and score it on the same test rows.
 
-    The page is that of the first method, with the comparison added.
+    The page is that of the first of our methods, with the comparison added.
 
     Args:
         settings: of every run, but for the method.
-        methods: names.
-        out: the folder to make; each method's run lies in it.
+        methods: names of ours, at least one, and of competitors.
+        out: the folder to make; each run of ours lies in it.
         shown: displays progress.
         tune: "validation" chooses the settings of each method that has a grid on validation rows;
-            "none" takes its defaults.
+            "none" takes its defaults. Competitors have settings of their own.
+        limit: seconds that a competitor may take.
+        remarks: shown before the first fit.
     """
     prepared = prepare(settings)
-    each = {name: _own(prepared.settings, name) for name in methods}
+    each = {name: _own(prepared.settings, name) for name in methods if name not in COMPETITORS}
+    others = [name for name in methods if name in COMPETITORS]
     for own in each.values():
         unfitted(own, prepared.task)
-    searched = [name for name in each if tune == "validation" and METHODS[name].grid]
+    if others and not len(prepared.y_test):
+        raise InputError(
+            f"{', '.join(others)} can only be compared on test rows, and test_share keeps none. "
+            "Use --test-share 0.2."
+        )
+    searched = [name for name in each if tune == "validation" and _settings(name).grid]
     rows = validation_of(prepared) if searched else prepared
     folder = RunFolder.create(out)
+    for remark in remarks:
+        shown.stage(remark)
     finished: list[FinishedRun] = []
     entries: list[Record] = []
+    advice = ""
     try:
         for name, own in each.items():
             shown.stage(f"{name}:")
             found = tuned(own, rows, shown=shown) if name in searched else None
             finished.append(fit_run(found.settings if found else own, out / name, shown=shown))
             entries.append(_entry(finished[-1], found))
+        if len(prepared.y_test):
+            entries, advice = _contest(finished, entries, others, prepared, shown, limit)
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) or not finished:
             folder.discard()
         raise
-    if len(prepared.y_test):
-        best = best_in(
-            [run.model for run in finished],
-            prepared.x_test,
-            prepared.y_test,
-            prepared.second_test,
-            seed=settings.seed,
+    compared = {"comparison": entries, "recommendation": advice}
+    record = {"data": settings.data, "methods": entries, "recommendation": advice}
+    write_json(out / "comparison.json", record)
+    page = write_report(finished[0].report | compared, out / "report.html")
+    return Comparison(out, entries, page, advice)
+
+
+def _contest(
+    finished: Sequence[FinishedRun],
+    entries: Sequence[Record],
+    others: Sequence[str],
+    prepared: RunRows,
+    shown: FitProgress,
+    limit: float,
+) -> tuple[list[Record], str]:
+    """All methods on the test rows: entries with ties and figures, and which to use."""
+    first = finished[0].model
+    truth = truth_of(first, prepared)
+    outcomes = []
+    for entry, run in zip(entries, finished, strict=True):
+        rows = predicted_by(run.model, prepared)
+        outcomes.append(Outcome(_with_scores(entry, run, truth.metrics(rows), prepared), rows))
+    given = given_rows(first, prepared) if others else {}
+    for name in others:
+        shown.stage(f"{name}:")
+        outcomes.append(competitor_outcome(name, prepared, given, truth, limit=limit))
+        shown.stage(outcomes[-1].remark)
+    there = [one for one in outcomes if one.rows is not None]
+    predicted = [one.rows for one in there if one.rows is not None]
+    n_rows, seed = len(prepared.y_test), prepared.settings.seed
+    standings: list[Standing] = []
+    marks = best_in(predicted, truth, n_rows, seed=seed)
+    for one, rows, best in zip(there, predicted, marks, strict=True):
+        entry = one.entry
+        entry["best"] = [name for name in best if entry["metrics"].get(name) is not None]
+        entry |= truth.figures(rows)
+        standings.append(
+            Standing(
+                entry["method"],
+                "library" not in entry,
+                entry["verdict"],
+                truth.losses(rows),
+                entry["metrics"].get("coverage90"),
+                entry["seconds"],
+            )
         )
-        for entry, names, run in zip(entries, best, finished, strict=True):
-            entry |= {
-                "best": [name for name in names if name in entry["metrics"]],
-                **_figures(run, prepared),
-            }
-    write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
-    page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
-    return Comparison(out, entries, page)
+    return [one.entry for one in outcomes], recommendation(standings, n_rows)
+
+
+def _settings(name: str) -> Settings:
+    """Of one of our methods; "auto" may still come to mean another than the annealed one."""
+    return METHODS["annealed" if name == "auto" else name]
 
 
 def _own(settings: RunSettings, name: str) -> RunSettings:
     """The settings of one method; evidence chooses the prior only where the method has one."""
-    search = METHODS[name].method(name).prior_search
+    search = _settings(name).method(name).prior_search
     refused = settings.prior_std == "evidence" and search != "evidence"
     return replace(
         settings,
@@ -135,20 +174,14 @@ def _entry(run: FinishedRun, found: TunedSettings | None) -> Record:
     }
 
 
-def _figures(run: FinishedRun, prepared: RunRows) -> Record:
-    """What the page shows of a method beside the others, and the time that a test row takes."""
+def _with_scores(
+    entry: Record, run: FinishedRun, scores: Mapping[str, float | None], prepared: RunRows
+) -> Record:
+    """What all methods are scored by, and the time that a test row takes."""
+    common = {name: scores[name] for name in COMMON if name in scores}
     predicting = run.metrics["seconds"]["predict"]
-    found: Record = {"milliseconds_per_row": 1e3 * predicting / len(prepared.y_test)}
-    if isinstance(run.model, PMCNetRegressor):
-        second = prepared.second_test
-        error = run.model.predict(prepared.x_test, **second.arguments) - prepared.y_test
-        known = error[second.observed(len(error))]
-        return found | {"squared_errors": np.square(known)[:MOST_ERRORS].tolist()}
-    found["confusion"] = run.report["confusion"]
-    if run.report["task"] == "binary":
-        average = torch.as_tensor(run.model.predict_proba(prepared.x_test))
-        curves = roc_bands(average[None], class_labels(run.model, prepared.y_test))
-        found["roc"] = next(
-            ({key: c[key] for key in ("grid", "mean")} for c in curves if c["class"] == 1), None
-        )
-    return found
+    return entry | {
+        "metrics": entry["metrics"] | common,
+        "milliseconds_per_row": 1e3 * predicting / len(prepared.y_test),
+        "peak_mib": None,
+    }

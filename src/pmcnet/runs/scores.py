@@ -23,7 +23,15 @@ Record = dict[str, Any]
 OBSERVED = "_observed"
 """Ends the names of metrics that are about rows whose event was observed, and not about all."""
 _ERRORS = ("mse", "rmse", "mae")
-BETTER_LOWER = ("nll", "brier", "ece", "crps", *_ERRORS, *(name + OBSERVED for name in _ERRORS))
+BETTER_LOWER = (
+    "nll",
+    "brier",
+    "ece",
+    "crps",
+    "pinball",
+    *_ERRORS,
+    *(name + OBSERVED for name in _ERRORS),
+)
 N_SHOWN = 10  # of the most uncertain rows
 N_HISTOGRAMS = 6
 

@@ -4,52 +4,61 @@ Paired bootstrap: test rows are resampled with replacement, the same rows for al
 is tied with the best where the central 95 % of their differences contains 0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from pmcnet import metrics
-from pmcnet.estimators import PMCNetClassifier
+from pmcnet.competitors import RowPredictions
 from pmcnet.rng import stream
-from pmcnet.runs.class_predictions import class_metrics
-from pmcnet.runs.scores import BETTER_LOWER, OBSERVED, Model, class_labels
-from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
+from pmcnet.runs.number_truth import Measure
+from pmcnet.runs.scores import BETTER_LOWER, Record
 
 N_RESAMPLES = 300
 Values = NDArray[np.float64]
 
 
+class Truth(Protocol):
+    """What is known of test rows: numbers or classes."""
+
+    def losses(self, found: RowPredictions) -> dict[str, Values]:
+        """Of each row, (N,)."""
+        ...
+
+    def measure(self, methods: Sequence[RowPredictions]) -> Measure:
+        """Metrics of K methods, (K,), on any choice of the rows."""
+        ...
+
+    def metrics(self, found: RowPredictions) -> dict[str, float | None]:
+        """As `metrics.json` has them, of one method."""
+        ...
+
+    def interval(self, found: RowPredictions) -> dict[str, float]:
+        """Of the 90 % interval, where there is one."""
+        ...
+
+    def figures(self, found: RowPredictions) -> Record:
+        """What the page draws of a method."""
+        ...
+
+
 def best_in(
-    models: Sequence[Model],
-    x: Any,
-    y: NDArray[Any],
-    second: SecondColumn = NO_COLUMN,
-    *,
-    seed: int,
+    methods: Sequence[RowPredictions], truth: Truth, n_rows: int, *, seed: int
 ) -> list[list[str]]:
-    """For each model the metrics in which it is best or tied.
+    """For each method the metrics in which it is best or tied.
 
     Args:
-        models: fitted on the same rows, of one kind.
-        x: test rows.
-        y: their truth.
-        second: what is known beside it.
+        methods: what each has predicted for the same rows.
+        truth: of these rows.
+        n_rows: how many there are.
         seed: of the resampling.
     """
-    is_classifier = isinstance(models[0], PMCNetClassifier)
-    measure = (
-        _class_measure(models, x, y) if is_classifier else _number_measure(models, x, y, second)
-    )
+    measure = truth.measure(methods)
     source = stream(seed, 0, 0).host
-    once = measure(torch.arange(len(y)))
-    drawn = [
-        measure(torch.as_tensor(source.integers(0, len(y), len(y)))) for _ in range(N_RESAMPLES)
-    ]
-    marks: list[list[str]] = [[] for _ in models]
+    once = measure(np.arange(n_rows))
+    drawn = [measure(source.integers(0, n_rows, n_rows)) for _ in range(N_RESAMPLES)]
+    marks: list[list[str]] = [[] for _ in methods]
     for name, values in once.items():
         resampled = np.stack([found[name] for found in drawn if name in found])  # (B, K)
         for k in tied(values, resampled, lower=name in BETTER_LOWER):
@@ -69,50 +78,3 @@ def tied(values: Values, resampled: Values, *, lower: bool) -> list[int]:
         if k == best or np.quantile(difference, 0.025, method="inverted_cdf") <= 0:
             found.append(k)
     return found
-
-
-def _class_measure(
-    models: Sequence[Model], x: Any, y: NDArray[Any]
-) -> Callable[[Tensor], Mapping[str, Values]]:
-    first = models[0]
-    assert isinstance(first, PMCNetClassifier)
-    label = class_labels(first, y)
-    each = [torch.as_tensor(model.predict_proba(x)) for model in models]
-    probability = torch.stack(each)  # (K, N, C)
-
-    def measure(rows: Tensor) -> Mapping[str, Values]:
-        some, truth = probability[:, rows], label[rows]
-        found = class_metrics(some, truth)
-        if some.shape[-1] == 2 and 0 < int(truth.sum()) < len(truth):
-            found["auc"] = metrics.auc(some, truth, positive=1)
-        return {name: value.double().numpy() for name, value in found.items()}
-
-    return measure
-
-
-def _number_measure(
-    models: Sequence[Model], x: Any, y: NDArray[Any], second: SecondColumn
-) -> Callable[[Tensor], Mapping[str, Values]]:
-    truth = np.asarray(y, dtype=np.float64)
-    pairs = [_losses(model.cached(), x, truth, second) for model in models]
-    error, nll = (np.stack(values) for values in zip(*pairs, strict=True))  # each (K, N)
-    observed = second.observed(len(truth))
-
-    def measure(rows: Tensor) -> Mapping[str, Values]:
-        some = rows.numpy()
-        found, known = {"nll": nll[:, some].mean(1)}, some[observed[some]]
-        if not len(known):
-            return found
-        mse = np.square(error[:, known]).mean(1)
-        errors = {"mse": mse, "rmse": np.sqrt(mse), "mae": np.abs(error[:, known]).mean(1)}
-        if observed.all():
-            return errors | {"r2": -mse} | found
-        return {f"{name}{OBSERVED}": values for name, values in errors.items()} | found
-
-    return measure
-
-
-def _losses(model: Model, x: Any, truth: Values, second: SecondColumn) -> tuple[Values, Values]:
-    """The error and the negative log-density of each row, from one pass over the posterior."""
-    rows = model.encoded(x, **second.arguments)
-    return model.predict(rows) - truth, -model.log_predictive(rows, second.response(truth))

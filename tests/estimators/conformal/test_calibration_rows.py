@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from pmcnet.methods.extras.requirements import Library
 
 from estimators.conformal.tables import CHEAP, split_of, uneven
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError
 from pmcnet.estimators.conformal import calibration_rows
-from pmcnet.methods.extras.requirements import Library
 
 
 def rows_of(part):

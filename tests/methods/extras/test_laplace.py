@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.distributions import MultivariateNormal
 
-from pmcnet import PMCNetRegressor
+from pmcnet import PMCNetRegressor, requirements
 from pmcnet.bnn import (
     MLP,
     BayesianTarget,
@@ -18,7 +18,6 @@ from pmcnet.bnn import (
     ModuleNetwork,
 )
 from pmcnet.errors import InputError
-from pmcnet.methods.extras import requirements
 from pmcnet.methods.extras.laplace import LaplaceMethod
 
 pytestmark = pytest.mark.skipif(

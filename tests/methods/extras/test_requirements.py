@@ -2,9 +2,8 @@
 
 import pytest
 
-from pmcnet import PMCNetClassifier
+from pmcnet import PMCNetClassifier, requirements
 from pmcnet.errors import InputError
-from pmcnet.methods.extras import requirements
 from pmcnet.methods.registry import METHODS, check_name, names_at_hand, options
 
 EXTRAS = [name for name, settings in METHODS.items() if settings.library]

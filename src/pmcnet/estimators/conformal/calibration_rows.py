@@ -15,7 +15,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.two_columns import TIMES
-from pmcnet.methods.extras.requirements import Library
+from pmcnet.requirements import MAPIE
 from pmcnet.rng import stream
 
 SHARE = 0.2
@@ -24,7 +24,6 @@ LEAST = 19
 MOST = 2000
 """With n rows the coverage varies by sqrt(c (1 - c) / n) from one calibration to the next."""
 
-_MAPIE = Library("MAPIE", "mapie", "conformal")
 _MOST_COPIES = float(1 << 53)
 _SPLIT_STEP = (1 << 62) + 2  # far from the steps of any sampler with the same seed
 
@@ -63,7 +62,7 @@ def split(given: GivenRows, numbers: Matrix, seed: int) -> SplitRows:
         numbers: the same rows as numbers (N, ...), by which equal ones are known.
         seed: of the draw.
     """
-    _MAPIE.require()
+    MAPIE.require("conformal=True")
     x, y, weight = given
     n_copies = _n_copies(weight)
     order = _canonical_order(numbers, y)

@@ -34,11 +34,11 @@ from pmcnet.bnn import (
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.extras.laplace_precision import gaussian_at
-from pmcnet.methods.extras.requirements import Library
 from pmcnet.methods.settings import Choice, choices
 from pmcnet.methods.training.adam import default_start
 from pmcnet.methods.training.loop import TrainedMethod, Watch
 from pmcnet.methods.training.state import EpochInfo, TrainingState, refuse_state
+from pmcnet.requirements import Library
 from pmcnet.rng import stream
 
 REASON = (
@@ -100,7 +100,7 @@ class LaplaceMethod(TrainedMethod):
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
         """Find the mode, draw; validation rows are only for the history."""
-        self.library.require()
+        self.library.require("laplace")
         refuse_state("laplace", state)
         if not isinstance(target.prior, GaussianPrior | LayerGaussianPrior):
             raise InputError(

@@ -19,10 +19,10 @@ from pmcnet.bnn import BayesianTarget, Population
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Fit, Observer, Rows
 from pmcnet.methods.extras.jax_density import log_density
-from pmcnet.methods.extras.requirements import Library
 from pmcnet.methods.settings import Choice, choices
 from pmcnet.methods.training.loop import TrainedMethod, Watch
 from pmcnet.methods.training.state import EpochInfo, TrainingState, refuse_state
+from pmcnet.requirements import Library
 from pmcnet.rng import stream
 
 Array = NDArray[Any]
@@ -88,7 +88,7 @@ class NUTSMethod(TrainedMethod):
         validation: Rows | None = None,
     ) -> Fit[EpochInfo]:
         """Run the chains; validation rows are only for the history."""
-        self.library.require()
+        self.library.require("nuts")
         refuse_state("nuts", state)
         n_parts = -(-(self.n_warmup + self.n_draws) // _PER_PART)
         watch, parts, diverging = Watch(target, validation, n_parts, observers=observers), [], []

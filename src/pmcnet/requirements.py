@@ -1,4 +1,4 @@
-"""The libraries of the extras: what a method needs, and whether it is there."""
+"""Libraries of the extras: what a method or a competitor needs, and whether it is there."""
 
 from importlib.util import find_spec
 from typing import NamedTuple
@@ -18,10 +18,13 @@ class Library(NamedTuple):
         """Whether it can be imported."""
         return find_spec(self.module) is not None
 
-    def require(self) -> None:
-        """Raise where it is missing, and say how to get it."""
+    def require(self, name: str) -> None:
+        """Raise where it is missing, and say who needs it and how to get it."""
         if not self.installed:
             raise InputError(
-                f"{self.extra} needs {self.title}, which is not installed. Use: pip install "
+                f"{name} needs {self.title}, which is not installed. Use: pip install "
                 f"'pmcnet[{self.extra}]'"
             )
+
+
+MAPIE = Library("MAPIE", "mapie", "conformal")
