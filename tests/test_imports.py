@@ -38,7 +38,7 @@ CONFINED = {
     "numba": {"bnn"},
     "llvmlite": {"bnn"},
     "laplace": {"methods"},
-    "mapie": {"estimators"},
+    "mapie": {"competitors", "estimators"},
     "torch.nn": {"bnn", "methods", "estimators", "paper"},
 }
 

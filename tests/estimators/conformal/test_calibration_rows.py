@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from pmcnet.methods.extras.requirements import Library
 
 from estimators.conformal.tables import CHEAP, split_of, uneven
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError
 from pmcnet.estimators.conformal import calibration_rows
+from pmcnet.requirements import Library
 
 
 def rows_of(part):
@@ -162,6 +162,6 @@ def test_censored_times_are_refused():
 
 
 def test_missing_library_is_named(monkeypatch):
-    monkeypatch.setattr(calibration_rows, "_MAPIE", Library("MAPIE", "no_such_module", "conformal"))
+    monkeypatch.setattr(calibration_rows, "MAPIE", Library("MAPIE", "no_such_module", "conformal"))
     with pytest.raises(InputError, match=r"MAPIE, .* pip install 'pmcnet\[conformal\]'"):
         PMCNetRegressor(**CHEAP, conformal=True).fit(*uneven(40))
