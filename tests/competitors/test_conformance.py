@@ -142,4 +142,4 @@ def test_rare_class_keeps_its_column(name):
 
 def test_every_competitor_of_an_extra_names_it():
     extras = {one.library.extra for one in COMPETITORS.values() if one.library}
-    assert extras == {"bde", "catboost", "lightgbm", "mapie", "ngboost"}
+    assert extras == {"bde", "catboost", "conformal", "lightgbm", "ngboost"}

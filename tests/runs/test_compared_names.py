@@ -29,7 +29,7 @@ def test_all_are_those_whose_library_is_there(monkeypatch):
     assert names.ours == tuple(name for name in METHODS if name not in EXTRAS)
     assert names.competitors == ALWAYS
     assert set(names.missing) == set(COMPETITORS) - set(ALWAYS)
-    assert "pip install 'pmcnet[lightgbm,catboost,ngboost,mapie,bde]'" in names.remark
+    assert "pip install 'pmcnet[lightgbm,catboost,ngboost,conformal,bde]'" in names.remark
     monkeypatch.setattr(requirements, "find_spec", lambda module: True)
     names = method_names("all")
     assert set(names.ours) == set(METHODS)
