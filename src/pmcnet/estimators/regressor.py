@@ -58,7 +58,8 @@ class PMCNetRegressor(NumberEstimator):
         column_types: kinds of columns by name, where they are not to be inferred: "number",
             "category", "many-levels", "date", "duration", "text", or "drop".
         keep: names of columns that are never left out as constant, repeated or identifiers.
-        unseen: levels that training had not count as "missing", with a warning, or are an "error".
+        unseen: cells unlike those of training (new levels, words among numbers) count as "missing",
+            with a warning, or are an "error".
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
             earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
             given follow from it by estimated times.

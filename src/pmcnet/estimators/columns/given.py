@@ -75,7 +75,9 @@ def are_times(values: NDArray[Any]) -> bool:
 
 
 def is_number(string: str) -> bool:
-    """Whether a string is written like a number."""
+    """Whether a string is written like a number, in the digits 0 to 9 without separators."""
+    if "_" in string or not string.isascii():
+        return False
     try:
         float(string)
     except ValueError:
@@ -128,7 +130,7 @@ def _typed(name: str, array: NDArray[Any]) -> Given:
             f"column {name!r}: argument must be a string or a number, not {type(odd).__name__}"
         )
     strings = np.empty(len(values), dtype=object)
-    strings[~missing] = [str(value) for value in present]
+    strings[~missing] = [str(value).strip() or None for value in present]
     return Given(name, strings, "strings")
 
 

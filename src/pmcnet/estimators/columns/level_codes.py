@@ -5,9 +5,6 @@ import numpy as np
 from pmcnet.estimators.columns.base import UNSEEN, Matrix
 from pmcnet.estimators.columns.given import Given
 
-LEVEL_KINDS = ("category", "many-levels")
-"""Kinds of columns whose numbers are places of levels."""
-
 
 def level_codes(given: Given, levels: tuple[str, ...]) -> Matrix:
     """The place of each cell's level (N, 1): `UNSEEN`, or not-a-number where it is missing."""
