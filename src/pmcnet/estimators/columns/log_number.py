@@ -45,7 +45,7 @@ class LogNumberColumn(NumberColumn):
 
     def shaped(self, numbers: Matrix) -> Matrix:
         """Sign(x) log(1 + |x| / u)."""
-        with np.errstate(divide="ignore"):  # the logarithm of 0
+        with np.errstate(divide="ignore", invalid="ignore"):  # of 0, and of gaps
             found: Matrix = np.logaddexp(0.0, np.log(np.abs(numbers)) - self.log_unit)
         return np.sign(numbers) * found
 
