@@ -178,7 +178,11 @@ def test_asked_kind_of_a_column_that_is_not_there_is_refused(table):
     [
         ([f"€ {i}.500" for i in range(1, 13)] * 5, [1500, 2500], "numbers like '€ 12.500'"),
         ([f"{i}.5 %" for i in range(9)] * 5, [0.5, 1.5], "numbers like '8.5 %'"),
-        (["-", *(f" {i}.25" for i in range(9))] * 5, [0.25, 1.25], "with 5 cells that are none"),
+        (
+            ["-", *(f" {i}.25" for i in range(9))] * 5,
+            [0.25, 1.25],
+            "with 5 cells ('-') that are none",
+        ),
     ],
 )
 def test_target_of_written_numbers_is_a_regression(table, cells, numbers, words):

@@ -28,7 +28,11 @@ def only(values, **asked):
         (["1", "2", "3.5"], "number", "numbers written as strings"),
         (["0", "1", "1"], "category", ""),
         (["0123", "0007", "0450"], "category", ""),
-        ([*map(str, range(38)), "unknown", "-"], "number", "2 cells that are none"),
+        (
+            [*map(str, range(38)), "unknown", "-"],
+            "number",
+            "2 cells ('-', 'unknown') that are none",
+        ),
         ([*map(str, range(30)), *(f"x{i % 7}" for i in range(20))], "many-levels", "37 levels"),
         (["red", "blue", "red"], "category", ""),
         ([f"street {i % 35}" for i in range(400)], "many-levels", "35 levels, more than 30"),

@@ -44,6 +44,7 @@ def test_numbers_in_one_notation_are_numbers(cells, numbers):
         ["5 kg", "5 g", "7 kg"],
         ["12%", "3", "4"],
         ["1,23,4", "5", "6"],
+        ["<18", "18-65", ">65"],
         ["room 5", "room 7", "room 8"],
         ["B-17", "B-18", "B-19"],
         ["1-2", "3-4", "5-6"],
@@ -54,6 +55,25 @@ def test_numbers_in_one_notation_are_numbers(cells, numbers):
 def test_cells_in_several_notations_are_no_numbers(cells):
     assert Notation.of(cells) is None
     assert Columns.of(pd.DataFrame({"a": cells})).columns[0].kind == "category"
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["<0.006", "0.006", "0.02", "> 9"], [0.006, 0.006, 0.02, 9]),
+        (["\u22641,5 mg", "2,5 mg", "10 mg"], [1.5, 2.5, 10]),
+    ],
+)
+def test_bounds_count_as_the_number(cells, numbers):
+    frame = pd.DataFrame({"a": cells})
+    columns = Columns.of(frame)
+    assert "that are bounds and count as the number" in columns.columns[0].why
+    assert columns.matrix(frame)[:, 0].tolist() == numbers
+
+
+def test_bounds_that_differ_in_their_side_alone_are_levels():
+    frame = pd.DataFrame({"a": ["<50", ">50", "<20", ">20"]})
+    assert Columns.of(frame).columns[0].kind == "category"
 
 
 def test_notation_reads_plain_cells_with_its_separators():

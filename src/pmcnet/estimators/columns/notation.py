@@ -2,7 +2,8 @@
 
 A column is in one notation if all its numbers are: "€ 1.200" and "€ 850,50", "3 %" and "12,5 %",
 "1,234" and "999", "5 kg" and "7 kg". Numbers in different currencies or units cannot be compared,
-so they make no column of numbers.
+so they make no column of numbers. A bound such as "<0.01", below what an instrument detects, counts
+as the number.
 """
 
 import re
@@ -23,6 +24,7 @@ _CELL = re.compile(
     r"(?P<digits>[0-9][0-9.,' ]*[0-9]|[0-9]) ?"
     rf"(?P<after>[^\W\d_]{{1,10}}[²³]?|[{_SYMBOLS}%‰]|°[CF]?|)"
 )
+_BOUND = re.compile("[<>\u2264\u2265]=? ?")
 _PLAIN = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "\u2212": "-"})
 THOUSANDS, DECIMALS = (",", ".", " ", "'"), (".", ",")
 _SEPARATORS = [(each, point) for each in THOUSANDS for point in DECIMALS if each != point]
@@ -47,12 +49,12 @@ class Notation(NamedTuple):
     @classmethod
     def of(cls, cells: Iterable[str]) -> Self | None:
         """The notation of all these cells, if they have one."""
-        cells = set(cells)
+        cells = {unbounded(cell) for cell in cells}
         if all(map(is_number, cells)):
             return cls()
         marks, digits = set(), set()
         for cell in cells:
-            parts = _CELL.fullmatch(cell.translate(_PLAIN))
+            parts = _CELL.fullmatch(cell)
             if parts is None:
                 return None
             marks.add((parts["before"], parts["after"]))
@@ -67,15 +69,28 @@ class Notation(NamedTuple):
 
     def value(self, cell: str) -> float | None:
         """The number that a cell is, None where it is none in this notation."""
+        cell = unbounded(cell)
         if not self.thousands:
             return float(cell) if is_number(cell) else None
-        parts = _CELL.fullmatch(cell.translate(_PLAIN))
+        parts = _CELL.fullmatch(cell)
         if parts is None or not _written(self.thousands, self.decimal).fullmatch(parts["digits"]):
             return None
         if (parts["before"], parts["after"]) not in (self[:2], ("", "")):
             return None
         size = float(parts["digits"].replace(self.thousands, "").replace(self.decimal, "."))
         return -size if "-" in parts["sign"] + parts["inner"] else size
+
+
+def unbounded(cell: str) -> str:
+    """A cell without a sign that it is a bound, its minus signs and spaces plain."""
+    plain = cell.translate(_PLAIN)
+    return plain[len(bound(plain)) :]
+
+
+def bound(cell: str) -> str:
+    """What says that a cell is a bound, empty where nothing does."""
+    found = _BOUND.match(cell)
+    return found[0] if found else ""
 
 
 @cache

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pmcnet.estimators.columns.given import Given
 from pmcnet.estimators.columns.missing_words import without_missing_words
-from pmcnet.estimators.columns.notation import Notation
+from pmcnet.estimators.columns.notation import Notation, bound
 from pmcnet.estimators.columns.number import NumberColumn
 
 MOST_WORDS = 5
@@ -45,13 +45,25 @@ class WrittenNumbers(NamedTuple):
         """What they are, in words."""
         plain = self.notation == Notation()
         shown = "numbers" if plain else f"numbers like {max(self.numbers, key=_length)!r}"
+        bounds = Counter({cell: n for cell, n in self.numbers.items() if bound(cell)})
         others = self.words + self.missing
-        if not others:
-            return "numbers written as strings" if plain else shown
-        first = ", ".join(repr(word)[:40] for word in sorted(others)[:MOST_WORDS])
-        more = ", ..." if len(others) > MOST_WORDS else ""
-        none = f"{others.total()} cells that are none ({first}{more}) and count as missing"
-        return f"{shown}, with {none}"
+        remarks = []
+        if bounds:
+            remarks.append(f"{_listed(bounds)} that are bounds and count as the number")
+        if others:
+            remarks.append(f"{_listed(others)} that are none and count as missing")
+        if plain and not remarks:
+            return "numbers written as strings"
+        return ", with ".join([shown, " and ".join(remarks)] if remarks else [shown])
+
+    @property
+    def contradictory(self) -> bool:
+        """Whether something is below and something else above the same number."""
+        below, above = (
+            {self.notation.value(cell) for cell in self.numbers if bound(cell)[:1] in signs}
+            for signs in (("<", "\u2264"), (">", "\u2265"))
+        )
+        return bool(below & above)
 
 
 def numbers_among(given: Given) -> NumberColumn | None:
@@ -60,7 +72,9 @@ def numbers_among(given: Given) -> NumberColumn | None:
     n_numbers, n_words = found.numbers.total(), found.words.total()
     if len(found.numbers) <= 2 or any(map(_LEADING_ZERO.match, found.numbers)):
         return None
-    if len(found.words) > MOST_WORDS or n_words > _SHARE_OF_WORDS * (n_numbers + n_words):
+    if found.contradictory or len(found.words) > MOST_WORDS:
+        return None
+    if n_words > _SHARE_OF_WORDS * (n_numbers + n_words):
         return None
     return found.column(given.name, found.described)
 
@@ -71,6 +85,13 @@ def words_among(given: Given) -> str:
     if not 0 < len(found.words) < len(found.numbers):
         return ""
     return f"too many cells are no numbers, such as {min(found.words)!r:.40}, so it has levels"
+
+
+def _listed(cells: Counter[str]) -> str:
+    """How many they are, and the first."""
+    first = ", ".join(f"{cell!r:.40}" for cell in sorted(cells)[:MOST_WORDS])
+    more = ", ..." if len(cells) > MOST_WORDS else ""
+    return f"{cells.total()} cells ({first}{more})"
 
 
 def _length(cell: str) -> tuple[int, str]:
