@@ -219,3 +219,10 @@ def test_word_that_only_held_out_rows_have_does_not_end_the_run(table):
     columns = Columns.of(prepared.x_train)
     assert [column.kind for column in columns.columns] == ["number", "number"]
     assert columns.unseen(columns.matrix(prepared.x_test))["z"].tolist() == [0]
+
+
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%d %b %Y"])
+def test_target_of_dates_is_refused_however_they_are_written(table, written):
+    days = pd.date_range("2020-01-01", periods=40).strftime(written)
+    with pytest.raises(InputError, match="'y' holds dates"):
+        prepare(table(rows().assign(y=days)))

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pmcnet.data.readers.cells import listed
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import are_times
+from pmcnet.estimators.columns.date import written_as
 from pmcnet.estimators.columns.given import is_number
 from pmcnet.runs.config import RunSettings, Task
 from pmcnet.runs.target_cells import MOST_CLASSES
@@ -131,7 +132,7 @@ def present(column: Any, name: str) -> NDArray[Any]:
             f"{missing[0] + 1}. Fill those rows in or drop them."
         )
     values: NDArray[Any] = column.to_numpy()
-    if are_times(values):
+    if are_times(values) or (values.dtype.kind == "O" and written_as(values) is not None):
         raise InputError(
             f"the target {name!r} holds dates; it must hold numbers or classes. Turn them into "
             "numbers, e.g. days since the first, or name another --target."

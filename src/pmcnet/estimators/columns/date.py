@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.estimators.columns.base import Column, Matrix
-from pmcnet.estimators.columns.given import SECONDS, Given, is_number
+from pmcnet.estimators.columns.given import Given, days, is_number
 from pmcnet.estimators.columns.missing_words import without_missing_words
 from pmcnet.estimators.columns.moments import moments, scaled
 from pmcnet.io.schema import Form, listing, number, text
@@ -87,13 +87,13 @@ class DateColumn(Column):
     def learned(self, numbers: Matrix, weight: Matrix, y: Matrix) -> Self:
         """The parts that vary, average and standard deviation."""
         mean, std = moments(numbers, ~np.isnan(numbers) * weight[:, None])
-        days = numbers[~np.isnan(numbers[:, 0]) & (weight > 0), 0]
+        known = numbers[~np.isnan(numbers[:, 0]) & (weight > 0), 0]
         if self.written in TIMES_OF_DAY:
             return replace(self, parts=("hour",), mean=float(mean[0]), std=float(std[0]))
         varies = {
-            "season": np.ptp(days) >= _LEAST_SEASON,
-            "weekday": len(np.unique(np.floor(days) % _PERIODS["weekday"])) > 1,
-            "hour": len(np.unique(days % _PERIODS["hour"])) > 1,
+            "season": np.ptp(known) >= _LEAST_SEASON,
+            "weekday": len(np.unique(np.floor(known) % _PERIODS["weekday"])) > 1,
+            "hour": len(np.unique(known % _PERIODS["hour"])) > 1,
         }
         parts = [part for part, does in varies.items() if does]
         return replace(self, parts=("elapsed", *parts), mean=float(mean[0]), std=float(std[0]))
@@ -146,7 +146,5 @@ def _parsed(strings: NDArray[Any], written: str) -> Matrix:
     times: Series = pd.to_datetime(
         pd.Series(strings, dtype=object), format=written, errors="coerce", utc=True
     )
-    seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    if written in TIMES_OF_DAY:  # pandas puts them on a day of 1900
-        seconds = seconds % SECONDS
-    return np.asarray(seconds, dtype=np.float64) / SECONDS
+    found = days(times.dt.tz_localize(None).to_numpy())
+    return found % 1.0 if written in TIMES_OF_DAY else found  # pandas puts them on a day of 1900

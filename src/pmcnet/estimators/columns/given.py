@@ -107,7 +107,7 @@ def _typed(name: str, array: NDArray[Any]) -> Given:
     if array.dtype.kind in "biuf":
         return Given(name, _doubles(array))
     if array.dtype.kind == "M":
-        return Given(name, _days(array), "dates")
+        return Given(name, days(array), "dates")
     if array.dtype.kind == "m":
         return Given(name, _seconds(array), "durations")
     if array.dtype.kind == "c":
@@ -144,11 +144,11 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _dates(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    return _days(_times(name, values))
+    return days(_times(name, values))
 
 
 def _periods(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    return _days(_times(name, np.array([value.to_timestamp() for value in values], dtype=object)))
+    return days(_times(name, np.array([value.to_timestamp() for value in values], dtype=object)))
 
 
 def _times(name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -195,7 +195,8 @@ _OBJECTS: tuple[
 )
 
 
-def _days(times: NDArray[Any]) -> NDArray[np.float64]:
+def days(times: NDArray[Any]) -> NDArray[np.float64]:
+    """Days since 1970 of times without a zone (N,), not-a-number where missing."""
     return _ratio(times - np.datetime64(0, "s"), SECONDS)
 
 
