@@ -82,8 +82,10 @@ class Notation(NamedTuple):
 
 
 def unbounded(cell: str) -> str:
-    """A cell without a sign that it is a bound, its minus signs and spaces plain."""
+    """A cell without a sign that it is a bound, minus signs and spaces plain, (5) as -5."""
     plain = cell.translate(_PLAIN)
+    if plain.startswith("(") and plain.endswith(")"):  # as accountants write losses
+        return f"-{plain[1:-1]}"
     return plain[len(bound(plain)) :]
 
 
