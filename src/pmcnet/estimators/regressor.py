@@ -56,7 +56,7 @@ class PMCNetRegressor(NumberEstimator):
         feature_scaling: "columns" standardises each number column; "common" all of them together;
             "none".
         column_types: kinds of columns by name, where they are not to be inferred: "number",
-            "category", "many-levels", "date", "duration", "text", or "drop".
+            "log-number", "category", "many-levels", "date", "duration", "text", or "drop".
         keep: names of columns that are never left out as constant, repeated or identifiers.
         unseen: cells unlike those of training (new levels, words among numbers) count as "missing",
             with a warning, or are an "error".
