@@ -81,6 +81,24 @@ def test_kind_that_is_asked_for_is_taken(values, kind, numbers):
     assert np.array_equal(found[:, 0], numbers, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["zip", "ZIP code", "home_zip", "postal code", "postcode", "PLZ"])
+def test_postal_codes_are_levels(name):
+    frame = pd.DataFrame({name: RNG.integers(0, 40, 400) + 10_115, "zipper": np.arange(400) % 77})
+    codes, number = Columns.of(frame).columns
+    assert (codes.kind, number.kind) == ("many-levels", "number")
+    assert "codes, by the column's name" in codes.why
+
+
+def test_levels_are_found_with_zeros_before_them_or_without():
+    numbers, strings = pd.DataFrame({"a": [115, 1007] * 9}), pd.DataFrame({"a": ["0115", "01007"]})
+    for trained, later in ((numbers, strings), (strings, numbers)):
+        columns = Columns.of(trained, ColumnsAsked(types={"a": "category"}))
+        assert not columns.unseen(columns.matrix(later))
+        assert columns.matrix(later)[0, 0] != columns.matrix(later)[1, 0]
+    both = Columns.of(pd.DataFrame({"a": ["1", "01", "x"]}))
+    assert both.matrix(pd.DataFrame({"a": ["01", "1", "001"]}))[:2, 0].tolist() == [0, 1]
+
+
 def test_dates_of_the_middle_ages_are_read():
     column, numbers = only(["1066-10-14", "2020-01-01", "-"])
     assert column.kind in ("date", "category")  # pandas 2 begins in 1678

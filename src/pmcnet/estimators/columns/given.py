@@ -38,7 +38,7 @@ class Given(NamedTuple):
             return self.values
         found = np.empty(len(self.values), dtype=object)
         present = ~np.isnan(self.values)
-        found[present] = [_plain(value) for value in self.values[present]]
+        found[present] = [plain(value) for value in self.values[present]]
         return found
 
 
@@ -217,5 +217,6 @@ def _doubles(array: NDArray[Any]) -> NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
 
 
-def _plain(value: float) -> str:
+def plain(value: float) -> str:
+    """A number as a level is called."""
     return str(int(value)) if value.is_integer() else str(value)

@@ -47,6 +47,8 @@ _NAMED = re.compile(
     r"|[a-z](?:Id|ID)$"
 )
 """Names that identifiers have."""
+_CODE = re.compile(r"(?i:(?:^|[^a-z])(?:zip|plz|post(?:al)? ?_?code|zip ?_?code)(?:$|[^a-z]))")
+"""Names of columns whose numbers have no order."""
 
 
 def inferred_column(given: Given, asked: str | None) -> Column:
@@ -65,7 +67,7 @@ def inferred_column(given: Given, asked: str | None) -> Column:
     if given.declared:
         return _levels(given, "declared as categorical")
     if given.form == "numbers":
-        return NumberColumn(name=given.name)
+        return _codes(given) or NumberColumn(name=given.name)
     return _times(given) or numbers_among(given) or _levels(given, words_among(given))
 
 
@@ -109,6 +111,14 @@ def _times(given: Given) -> Column | None:
     what = "dates" if written == ISO else f"dates like {written}"
     what = "times of day" if written in TIMES_OF_DAY else what
     return DateColumn(name=given.name, why=what, written=written)
+
+
+def _codes(given: Given) -> Column | None:
+    """Levels, if whole numbers are in a column that is called like one of postal codes."""
+    present = given.values[~np.isnan(given.values)]
+    if not _CODE.search(given.name) or (present % 1 != 0).any():
+        return None
+    return _levels(given, "numbers that are codes, by the column's name")
 
 
 def _levels(given: Given, why: str) -> Column:
