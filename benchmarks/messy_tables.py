@@ -42,7 +42,8 @@ def boosting(frame: pd.DataFrame, target: str, test: np.ndarray, regression: boo
         encoder = OrdinalEncoder(
             handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
         )
-        x[strings] = encoder.fit_transform(x[strings].astype(object))
+        words = x[strings].astype(object).map(str, na_action="ignore")
+        x[strings] = encoder.fit_transform(words)
     held = frame.index.isin(test)
     y = frame[target] if regression else frame[target].astype(str)
     make = HistGradientBoostingRegressor if regression else HistGradientBoostingClassifier

@@ -34,12 +34,15 @@ class CompetitorFailed(PMCNetError):
 
 
 class UnseenLevelsWarning(UserWarning):
-    """Rows have levels that no training row had; `counts` are the rows, by column."""
+    """Rows have cells that training had nothing like; `counts` are the rows, by column.
+
+    These are levels that no training row had, and words where training had numbers or dates.
+    """
 
     def __init__(self, counts: dict[str, int]) -> None:
         listed = ", ".join(f"{name!r} in {n} rows" for name, n in list(counts.items())[:5])
         more = f" and {len(counts) - 5} more columns" if len(counts) > 5 else ""
-        super().__init__(f"levels that training had not count as missing: {listed}{more}.")
+        super().__init__(f"cells unlike those of training count as missing: {listed}{more}.")
         self.counts = counts
 
 

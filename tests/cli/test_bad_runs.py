@@ -53,7 +53,7 @@ def test_unseen_levels_are_counted_over_the_pieces_of_a_table(classified, tmp_pa
     frame.loc[[3, 11, 26], "city"] = "Paris"
     path = written(frame, tmp_path / "rows.csv")
     result = done("predict", classified, path, "-o", tmp_path / "out.csv")
-    assert "levels that training had not count as missing: 'city' in 3 rows." in result.stderr
+    assert "cells unlike those of training count as missing: 'city' in 3 rows." in result.stderr
     found = pd.read_csv(tmp_path / "out.csv")
     frame.loc[[3, 11, 26], "city"] = None
     done(

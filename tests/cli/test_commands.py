@@ -125,7 +125,7 @@ def test_rare_classes_are_trained_on_and_rare_levels_pooled(tmp_path):
     assert "class 'perhaps' has one row" in result.stderr
     later = written(frame.assign(city="Rome"), tmp_path / "later.csv")
     assert (
-        "levels that training had not count as missing: 'city' in 30 rows"
+        "cells unlike those of training count as missing: 'city' in 30 rows"
         in done("predict", tmp_path / "run", later).stderr
     )
 

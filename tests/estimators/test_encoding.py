@@ -93,11 +93,12 @@ def test_tables_that_cannot_be_encoded_are_refused(frame, words):
         fitted(frame)
 
 
-def test_text_where_numbers_were_is_refused_with_its_row():
+def test_strings_where_numbers_were_are_read_or_found():
     columns = Columns.of(pd.DataFrame({"a": [1.0, 2.0]}))
-    with pytest.raises(InputError, match="row 2 has 'many'"):
-        columns.matrix(pd.DataFrame({"a": ["3", "many"]}))
-    assert columns.matrix(pd.DataFrame({"a": ["3", None]}))[0, 0] == 3
+    rows = columns.matrix(pd.DataFrame({"a": ["3", None, "many"]}))
+    assert rows[0, 0] == 3
+    assert np.isnan(rows[1, 0])
+    assert columns.unseen(rows)["a"].tolist() == [2]
 
 
 def test_level_that_looks_like_a_number_is_found_again():

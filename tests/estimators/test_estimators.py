@@ -152,7 +152,7 @@ def test_unseen_level_counts_as_missing_with_a_warning_or_is_refused():
     assert (found == model.predict_proba(later.assign(city=["rome", None]))).all()
     model.set_params(unseen="error")
     with pytest.raises(
-        InputError, match="column 'city' has a level in row 2 that no training row had"
+        InputError, match="column 'city' has a cell in row 2 that is unlike those of training"
     ):
         model.predict(later)
 

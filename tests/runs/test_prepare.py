@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from pmcnet.errors import InputError
+from pmcnet.estimators.columns import Columns
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.prepare import prepare
 
@@ -170,3 +171,58 @@ def test_uneven_classes_are_said_with_the_base_rate(table):
 def test_asked_kind_of_a_column_that_is_not_there_is_refused(table):
     with pytest.raises(InputError, match="there is no column 'z'"):
         prepare(replace(table(rows()), column_types={"z": "number"}))
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers", "words"),
+    [
+        ([f"€ {i}.500" for i in range(1, 13)] * 5, [1500, 2500], "numbers like '€ 12.500'"),
+        ([f"{i}.5 %" for i in range(9)] * 5, [0.5, 1.5], "numbers like '8.5 %'"),
+        (
+            ["-", *(f" {i}.25" for i in range(9))] * 5,
+            [0.25, 1.25],
+            "with 5 cells ('-') that are none",
+        ),
+    ],
+)
+def test_target_of_written_numbers_is_a_regression(table, cells, numbers, words):
+    settings = replace(table(rows(len(cells)).assign(y=cells)), test_share=0.0)
+    prepared = prepare(settings)
+    assert prepared.task == "regression"
+    assert np.unique(prepared.y_train)[:2].tolist() == numbers
+    assert words in prepared.remarks[0]
+    assert len(prepared.missing_rows) == cells.count("-")
+
+
+def test_target_with_a_word_among_numbers_is_refused_with_its_row(table):
+    cells = [*map(str, range(39)), "much"]
+    with pytest.raises(InputError, match="1 cells that are none, first 'much' in row 40"):
+        prepare(table(rows().assign(y=cells)))
+
+
+def test_classes_lose_the_blanks_around_them(table):
+    prepared = prepare(table(rows().assign(y=["yes", " yes", "no ", "no"] * 10)))
+    assert set(prepared.y_train) == {"yes", "no"}
+
+
+def test_target_of_many_small_classes_is_refused(table):
+    with pytest.raises(InputError, match="has 30 classes in 40 rows, so there is nothing to"):
+        prepare(table(rows().assign(y=[f"c{i % 30}" for i in range(40)])))
+
+
+def test_word_that_only_held_out_rows_have_does_not_end_the_run(table):
+    settings = table(rows().assign(z=[str(i) for i in range(40)]))
+    test = prepare(settings).test_rows
+    cells = [str(i) for i in range(40)]
+    cells[test[0]] = "not measured"
+    prepared = prepare(table(rows().assign(z=cells)))
+    columns = Columns.of(prepared.x_train)
+    assert [column.kind for column in columns.columns] == ["number", "number"]
+    assert columns.unseen(columns.matrix(prepared.x_test))["z"].tolist() == [0]
+
+
+@pytest.mark.parametrize("written", ["%Y-%m-%d", "%d.%m.%Y", "%d %b %Y"])
+def test_target_of_dates_is_refused_however_they_are_written(table, written):
+    days = pd.date_range("2020-01-01", periods=40).strftime(written)
+    with pytest.raises(InputError, match="'y' holds dates"):
+        prepare(table(rows().assign(y=days)))

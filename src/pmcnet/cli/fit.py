@@ -77,8 +77,8 @@ def model_options(command: Any) -> Any:
             "column_types",
             multiple=True,
             metavar="NAME=KIND",
-            help="Read a column as number, category, many-levels, date, duration or text, or drop "
-            "it; repeatable. The report lists how each was read.",
+            help="Read a column as number, log-number, category, many-levels, date, duration or "
+            "text, or drop it; repeatable. The report lists how each was read.",
         ),
         click.option(
             "--min-class-rows",

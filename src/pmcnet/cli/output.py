@@ -40,6 +40,9 @@ def print_metrics(metrics: Mapping[str, Any]) -> None:
         rows,
         f"{metrics['n_test']} test rows",
     )
+    if base := metrics.get("base_rate"):
+        name, share = base["class"], base["accuracy"]
+        click.echo(f"always saying {name!r} would be right in {share:.1%} of these rows.")
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> None:

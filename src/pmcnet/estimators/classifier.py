@@ -48,9 +48,10 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         feature_scaling: "columns" standardises each number column; "common" all of them together,
             for columns of one unit such as pixels; "none".
         column_types: kinds of columns by name, where they are not to be inferred: "number",
-            "category", "many-levels", "date", "duration", "text", or "drop".
+            "log-number", "category", "many-levels", "date", "duration", "text", or "drop".
         keep: names of columns that are never left out as constant, repeated or identifiers.
-        unseen: levels that training had not count as "missing", with a warning, or are an "error".
+        unseen: cells unlike those of training (new levels, words among numbers) count as "missing",
+            with a warning, or are an "error".
         conformal: whether sets of classes are calibrated, for `predict_set`, on a fifth of the rows
             that is held out of the fit (docs/estimators.md).
         budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends

@@ -3,7 +3,7 @@
 Everything learned is plain data.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, Self
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import COLUMN_KINDS, Column, Columns, LeftOut, Matrix
 from pmcnet.estimators.columns.base import FARTHEST
+from pmcnet.estimators.columns.log_number import with_tails
 from pmcnet.estimators.columns.moments import common_moments, moments, scaled
 from pmcnet.estimators.columns.number import NumberColumn
 
@@ -59,10 +60,28 @@ class TableEncoder:
 
     @classmethod
     def fit(
-        cls, columns: Columns, rows: Matrix, weight: Matrix, y: Matrix, scaling: Scaling
+        cls,
+        columns: Columns,
+        rows: Matrix,
+        weight: Matrix,
+        y: Matrix,
+        scaling: Scaling,
+        asked: Collection[str] = (),
     ) -> Self:
-        """Learn from rows (N, R) that count `weight` times (N,) and have targets y (N, C)."""
+        """Learn from training rows.
+
+        Args:
+            columns: of the training table.
+            rows: the table as numbers (N, R).
+            weight: how often each row counts (N,).
+            y: the targets (N, C).
+            scaling: of numbers.
+            asked: names of columns whose kind the caller has given.
+        """
         parts = [rows[:, part] for part in columns.slices]
+        fixed = asked if scaling == "columns" else columns.names
+        shaped = with_tails(columns.columns, parts, weight, y, fixed)
+        columns = replace(columns, columns=shaped)
         flagged = tuple(bool(np.isnan(part[:, 0]).any()) for part in parts)
         scales = _scales(columns, parts, weight, scaling)
         learned = tuple(
@@ -143,7 +162,7 @@ def _scales(
 ) -> dict[str, tuple[float, float]]:
     """Average and standard deviation of the columns of numbers, by name."""
     chosen = [
-        (column.name, part)
+        (column.name, column.shaped(part))
         for column, part in zip(columns.columns, parts, strict=True)
         if isinstance(column, NumberColumn)
     ]

@@ -1,4 +1,4 @@
-"""Rows as scikit-learn checks them, and levels that training had not."""
+"""Rows as scikit-learn checks them, and cells that training had nothing like."""
 
 import warnings
 from typing import Any, Literal
@@ -41,10 +41,10 @@ def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
 
 
 def check_seen(encoder: Encoder, rows: Matrix, unseen: Unseen, first_row: int = 1) -> None:
-    """Warn of levels that training had not, or refuse them.
+    """Warn of cells that training had nothing like, or refuse them.
 
     Args:
-        encoder: that knows the levels.
+        encoder: that knows the levels of categories, and how numbers and dates are written.
         rows: as numbers.
         unseen: what to do.
         first_row: number of the first row, for errors.
@@ -55,8 +55,9 @@ def check_seen(encoder: Encoder, rows: Matrix, unseen: Unseen, first_row: int = 
     if unseen == "error":
         name, where = next(iter(found.items()))
         raise InputError(
-            f"column {name!r} has a level in row {where[0] + first_row} that no training row had. "
-            "Replace it, leave it empty, or use unseen='missing'."
+            f"column {name!r} has a cell in row {where[0] + first_row} that is unlike those of "
+            "training: a new level, or no number or date. Correct it, leave it empty, or use "
+            "unseen='missing'."
         )
     counts = {name: len(where) for name, where in found.items()}
     warnings.warn(UnseenLevelsWarning(counts), stacklevel=3)

@@ -38,7 +38,7 @@ def _with_kinds(encoder: dict[str, Any]) -> dict[str, Any]:
     columns = [
         {"kind": "category", "rare": [], "levels": column["levels"], "shares": share}
         if column["kind"] == "text"
-        else {"kind": "number", "words": [], "mean": mean, "std": std}
+        else {"kind": "number", "words": [], "notation": None, "mean": mean, "std": std}
         for column, mean, std, share in zip(
             encoder["columns"], encoder["mean"], encoder["std"], encoder["shares"], strict=True
         )

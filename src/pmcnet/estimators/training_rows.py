@@ -87,7 +87,7 @@ def encoded_training(
         images_encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
         return EncodedTraining(images_encoder, rows, images_encoder.encode(rows.x))
     targets = level_targets(rows, n_classes)
-    encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling)
+    encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling, asked.types)
     return EncodedTraining(encoder, rows, encoder.encode_training(rows.x, rows.weight, targets))
 
 

@@ -9,7 +9,8 @@ from pmcnet.reports.sections import Section
 MOST = 300
 _WORDS = (
     "--column NAME=KIND reads a column another way, --keep NAME keeps one that was left out, and "
-    "--drop NAME leaves one out. Levels that training had not count as missing, or as rare ones."
+    "--drop NAME leaves one out. Cells unlike those of training count as missing, and new levels "
+    "as rare ones where there are some."
 )
 
 

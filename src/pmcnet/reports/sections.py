@@ -98,9 +98,18 @@ def metrics(record: Mapping[str, Any]) -> Section | None:
         return None
     n = record["summary"].get("n_test")
     rows = f"{count(n)} test row{'s' if n != 1 else ''}" if real(n) else "the test rows"
-    first = tag("p", f"Measured on {rows}, which the fit has not seen.")
+    first = tag("p", f"Measured on {rows}, which the fit has not seen.{_base_rate(record)}")
     body = joined([first, metric_table(record["metrics"]), forest(record["metrics"])])
     return Section("metrics", "Metrics", body)
+
+
+def _base_rate(record: Mapping[str, Any]) -> str:
+    """How good always saying the commonest class would be, where the record has it."""
+    found = record["summary"].get("base_rate")
+    if not isinstance(found, Mapping) or not real(found.get("accuracy")):
+        return ""
+    share = f"{found['accuracy']:.1%}"
+    return f" Always saying {str(found.get('class'))!r} would be right in {share} of them."
 
 
 def confusion(record: Mapping[str, Any]) -> Section | None:

@@ -8,7 +8,6 @@ from pmcnet.competitors.measurement import SplitRows
 from pmcnet.competitors.registry import Form
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.columns import Matrix
-from pmcnet.estimators.columns.level_codes import LEVEL_KINDS
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.training_rows import TrainingRows, level_targets
 from pmcnet.runs.class_truth import ClassTruth
@@ -76,7 +75,7 @@ def with_levels(encoder: TableEncoder, rows: Matrix, inputs: Matrix) -> Rows:
     for i, (column, own) in enumerate(
         zip(encoder.columns.columns, encoder.columns.slices, strict=True)
     ):
-        if column.kind in LEVEL_KINDS:
+        if column.of_levels:
             categories.append(sum(part.shape[1] for part in parts))
             parts.append(np.where(rows[:, own] < 0, np.nan, rows[:, own]))
         else:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pmcnet import data
-from pmcnet.data.readers.cells import listed
+from pmcnet.data.readers.cells import listed, replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.runs.config import read_config
@@ -13,6 +13,7 @@ from pmcnet.runs.row_predictions import predictions_of
 from pmcnet.runs.run_record import metrics_record
 from pmcnet.runs.scores import Model, Record
 from pmcnet.runs.second_column import ColumnNames, second_of
+from pmcnet.runs.target_cells import target_cells
 from pmcnet.runs.target_column import numbers_of, present
 
 
@@ -53,6 +54,8 @@ def evaluate_file(
             f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use "
             "--target."
         )
+    task = "classification" if isinstance(model, PMCNetClassifier) else "regression"
+    frame = replaced(frame, {target: target_cells(frame[target], task).column})
     known = frame[target].notna().to_numpy()
     if not known.any():
         raise InputError(f"{source} has no row with a target {target!r}. Give rows that have one.")

@@ -240,7 +240,7 @@ def written(columns: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
 def _encoded(model: Model, x: "DataFrame", unseen: Counter[str], *, first_row: int) -> EncodedRows:
     """Rows as inputs; an error names the row by its number in the whole table.
 
-    Rows with levels that training had not are added to `unseen`, by column.
+    Rows with cells unlike those of training are added to `unseen`, by column.
     """
     try:
         with warnings.catch_warnings(record=True) as caught:

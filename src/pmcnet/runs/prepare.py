@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet import data
+from pmcnet.data.readers.cells import replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
 from pmcnet.runs.config import RunSettings, Task
@@ -23,6 +24,7 @@ from pmcnet.runs.second_column import (
     second_of,
     task_of,
 )
+from pmcnet.runs.target_cells import target_cells
 from pmcnet.runs.target_column import response_of, rows_with_target
 
 if TYPE_CHECKING:
@@ -60,8 +62,9 @@ def prepare(settings: RunSettings) -> RunRows:
     whole = data.read_frame(settings.data)
     place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
     settings = replace(settings, data=place, target=_target(settings, whole))
-    named = rows_with_target(whole[settings.target], settings)
-    frame = whole.iloc[named.rows]
+    cells = target_cells(whole[settings.target], settings.task)
+    named = rows_with_target(cells.column, settings)
+    frame = replaced(whole, {settings.target: cells.column}).iloc[named.rows]
     _check_size(frame, settings)
     names = ColumnNames(settings.exposure, settings.event)
     second = second_of(frame, names, settings.target, settings.data)
@@ -77,7 +80,7 @@ def prepare(settings: RunSettings) -> RunRows:
     moved = ""
     if task == "classification":
         train, test, moved = with_all_classes(train, test, y)
-    remarks = (response.remark, named.remark, _left_out(columns), far, moved)
+    remarks = (cells.remark, response.remark, named.remark, _left_out(columns), far, moved)
     return RunRows(
         settings,
         task,

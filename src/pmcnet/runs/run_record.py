@@ -5,6 +5,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pmcnet import __version__
 from pmcnet.bnn import MLP
 from pmcnet.estimators import PMCNetClassifier
@@ -56,9 +58,20 @@ def metrics_record(
         "n_test": n_test,
         "bma": scored.bma if scored else {},
         "per_draw": plain(scored.per_draw) if scored else {},
+        "base_rate": base_rate(model, scored),
         "diagnostics": diagnostics(model.posterior_),
         "seconds": {"fit": fit_seconds, "predict": scored.seconds if scored else None},
     }
+
+
+def base_rate(model: Model, scored: Scores | None) -> Record | None:
+    """The commonest class of the test rows, and how often always saying it would be right."""
+    if scored is None or not isinstance(model, PMCNetClassifier):
+        return None
+    counts = np.sum(scored.figures["confusion"], axis=1)  # (C,)
+    commonest = int(counts.argmax())
+    accuracy = float(counts[commonest] / counts.sum())
+    return {"class": str(model.classes_[commonest]), "accuracy": accuracy}
 
 
 def report_record(
@@ -106,6 +119,7 @@ def report_record(
         "summary": {
             "n_train": n_train,
             "n_test": metrics["n_test"],
+            "base_rate": metrics.get("base_rate"),
             "n_features": model.n_features_in_,
             "method": model.method_,
             "method_reason": model.method_reason_,

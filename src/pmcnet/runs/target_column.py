@@ -8,11 +8,15 @@ from numpy.typing import NDArray
 from pmcnet.data.readers.cells import listed
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import are_times
+from pmcnet.estimators.columns.date import written_as
+from pmcnet.estimators.columns.given import is_number
 from pmcnet.runs.config import RunSettings, Task
+from pmcnet.runs.target_cells import MOST_CLASSES
 
-MOST_CLASSES = 10
-"""Different whole numbers in a target up to which "auto" takes them for classes."""
 _RARE = 0.1  # share of the rows below which the smallest class is remarked
+
+
+_MOST_DIFFERENT = 0.5  # classes in a row of the target
 
 
 class TargetRows(NamedTuple):
@@ -83,7 +87,7 @@ def response_of(column: Any, name: str, task: str) -> ResponseFound:
             )
         return ResponseFound(numbers, "regression", why)
     labels = _classes(values, name)
-    remarks = [remark for remark in (why, _uneven(labels)) if remark]
+    remarks = filter(None, (why, _uneven(labels)))
     return ResponseFound(labels, "classification", " ".join(remarks))
 
 
@@ -128,7 +132,7 @@ def present(column: Any, name: str) -> NDArray[Any]:
             f"{missing[0] + 1}. Fill those rows in or drop them."
         )
     values: NDArray[Any] = column.to_numpy()
-    if are_times(values):
+    if are_times(values) or (values.dtype.kind == "O" and written_as(values) is not None):
         raise InputError(
             f"the target {name!r} holds dates; it must hold numbers or classes. Turn them into "
             "numbers, e.g. days since the first, or name another --target."
@@ -146,10 +150,16 @@ def numbers_of(values: NDArray[Any], name: str) -> NDArray[np.float64]:
     """A target as numbers."""
     if values.dtype.kind not in "biuf":
         raise InputError(
-            f"the target {name!r} holds strings such as {str(values[0])!r}; a regression predicts "
-            "numbers. Correct the strings, or use a classification."
+            f"the target {name!r} holds strings such as {_no_number(values)!r:.60}; a regression "
+            "predicts numbers. Correct the strings, or use a classification."
         )
     return values.astype(np.float64)
+
+
+def _no_number(values: NDArray[Any]) -> str:
+    """The first string that is no number, or the first of all."""
+    strings = list(map(str, values))
+    return next((cell for cell in strings if not is_number(cell)), strings[0])
 
 
 def _classes(values: NDArray[Any], name: str) -> NDArray[Any]:
@@ -166,9 +176,9 @@ def _classes(values: NDArray[Any], name: str) -> NDArray[Any]:
             f"the target {name!r} has one class only, {str(labels[0])!r}; at least two are needed. "
             "Give rows of another class, or another --target."
         )
-    if n_classes == len(labels) > 2:
+    if n_classes == len(labels) > 2 or n_classes > max(MOST_CLASSES, _MOST_DIFFERENT * len(labels)):
         raise InputError(
-            f"the target {name!r} has a class of its own in each of its {n_classes} rows, so there "
-            "is nothing to learn. Give several rows of each class, or another --target."
+            f"the target {name!r} has {n_classes} classes in {len(labels)} rows, so there is "
+            "nothing to learn of most. Give several rows of each class, or another --target."
         )
     return labels

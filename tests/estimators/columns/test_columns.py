@@ -18,7 +18,8 @@ def encoded(frame, y=None, weight=None, **asked):
     rows = columns.matrix(frame)
     y = np.zeros(len(rows)) if y is None else np.asarray(y, dtype=float)
     weight = np.ones(len(rows)) if weight is None else weight
-    encoder = TableEncoder.fit(columns, rows, weight, y[:, None], "columns")
+    types = asked.get("types", {})
+    encoder = TableEncoder.fit(columns, rows, weight, y[:, None], "columns", types)
     return encoder, rows, encoder.encode(rows)
 
 
@@ -51,19 +52,30 @@ def test_dates_may_come_as_strings_or_as_times():
         assert np.array_equal(encoder.rows(pd.DataFrame({"d": times.astype(str)})), rows)
 
 
-@pytest.mark.parametrize(
-    ("trained", "later", "words"),
-    [
-        (["2020-01-01", "2020-01-02"], ["2020-01-03", "soon"], "'d' holds dates, and row 2 has"),
-        (["1 days 00:00:00", "2 days 00:00:00"], ["?"], "'d' holds durations, and row 1 has"),
-        (["1", "2", "x"], ["1", "3", "y"], "'d' holds numbers in training, but row 3 has 'y'"),
-    ],
-)
-def test_cell_of_another_kind_is_refused_with_its_row(trained, later, words):
-    asked = {"types": {"d": "number"}} if "x" in trained else {}
-    encoder, _, _ = encoded(pd.DataFrame({"d": trained}), **asked)
-    with pytest.raises(InputError, match=words):
-        encoder.rows(pd.DataFrame({"d": later}))
+CELLS = {
+    "date": ["2020-01-01", "2020-01-02", "2020-01-05"],
+    "duration": ["1 days 00:00:00", "2 days 00:00:00", "30:00:00"],
+    "number": ["1", "2", "7.5"],
+    "price": ["€ 1.200", "€ 850", "€ 99"],
+}
+
+
+@pytest.mark.parametrize("trained", CELLS.values(), ids=CELLS)
+def test_cell_unlike_those_of_training_counts_as_missing_and_is_found(trained):
+    encoder, _, _ = encoded(pd.DataFrame({"d": trained}))
+    rows = encoder.rows(pd.DataFrame({"d": [trained[1], "soon", None, "n/a"]}))
+    assert {name: where.tolist() for name, where in encoder.unseen(rows).items()} == {"d": [1]}
+    inputs = encoder.encode(rows)
+    assert np.isfinite(inputs).all()
+    assert np.array_equal(inputs[1], inputs[2])
+    assert np.array_equal(inputs[1], inputs[3])
+
+
+@pytest.mark.parametrize("trained", CELLS.values(), ids=CELLS)
+def test_column_of_which_no_cell_can_be_read_is_refused(trained):
+    encoder, _, _ = encoded(pd.DataFrame({"d": trained}))
+    with pytest.raises(InputError, match="can be read like those: row 2 has 'soon'"):
+        encoder.rows(pd.DataFrame({"d": [None, "soon", "later"]}))
 
 
 def test_effects_are_shrunk_by_how_often_a_level_is_seen():
@@ -146,12 +158,16 @@ def test_words_spelt_alike_come_out_alike():
     assert np.linalg.norm(a - b) < 0.5 * np.linalg.norm(a - c)
 
 
+ASKED = {"text": "text", "many": "many-levels", "tail": "log-number"}
+
+
 def everything():
     """A table with a column of every kind."""
     n = 60
     return pd.DataFrame(
         {
             "number": [None, *RNG.normal(size=n - 1)],
+            "tail": RNG.lognormal(0, 2, n),
             "words": ["unknown", *map(str, range(n - 1))],
             "category": [None, *RNG.choice(["a", "b", "c"], n - 1)],
             "many": [
@@ -168,9 +184,7 @@ def everything():
 
 def test_state_of_every_kind_round_trips():
     frame = everything()
-    encoder, rows, inputs = encoded(
-        frame, RNG.normal(size=len(frame)), types={"text": "text", "many": "many-levels"}
-    )
+    encoder, rows, inputs = encoded(frame, RNG.normal(size=len(frame)), types=ASKED)
     assert {column.kind for column in encoder.columns.columns} == set(COLUMN_KINDS)
     again = encoder_from(encoder.state())
     assert again == encoder
@@ -185,12 +199,13 @@ def test_state_of_every_kind_round_trips():
         ("category", {"levels": ["a", "a", "c"]}, "levels of column 'category' do not"),
         ("many", {"effects": [[0.0]]}, "levels of column 'many' do not belong together"),
         ("number", {"std": 0.0}, "standard deviation of column 'number' must be finite"),
+        ("tail", {"std": 0.0}, "standard deviation of column 'tail' must be finite"),
         ("date", {"std": 0.0}, "parts of column 'date' do not belong together"),
         ("text", {"rarity": [1.0]}, "n-grams of column 'text' do not belong together"),
     ],
 )
 def test_state_whose_parts_do_not_belong_together_is_refused(name, changes, words):
-    encoder, _, _ = encoded(everything(), types={"text": "text", "many": "many-levels"})
+    encoder, _, _ = encoded(everything(), types=ASKED)
     state = encoder.state()
     for column in state["columns"]:
         if column["name"] == name:

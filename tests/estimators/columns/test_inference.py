@@ -26,9 +26,14 @@ def only(values, **asked):
     [
         ([1.5, 2.0, None], "number", ""),
         (["1", "2", "3.5"], "number", "numbers written as strings"),
+        (["1", "2", "3", *["-"] * 9], "number", "9 cells ('-') that are none"),
         (["0", "1", "1"], "category", ""),
         (["0123", "0007", "0450"], "category", ""),
-        ([*map(str, range(38)), "unknown", "-"], "number", "2 cells that are none"),
+        (
+            [*map(str, range(38)), "unknown", "-"],
+            "number",
+            "2 cells ('-', 'unknown') that are none",
+        ),
         ([*map(str, range(30)), *(f"x{i % 7}" for i in range(20))], "many-levels", "37 levels"),
         (["red", "blue", "red"], "category", ""),
         ([f"street {i % 35}" for i in range(400)], "many-levels", "35 levels, more than 30"),
@@ -76,6 +81,31 @@ def test_kind_that_is_asked_for_is_taken(values, kind, numbers):
     assert np.array_equal(found[:, 0], numbers, equal_nan=True)
 
 
+@pytest.mark.parametrize("name", ["zip", "ZIP code", "home_zip", "postal code", "postcode", "PLZ"])
+def test_postal_codes_are_levels(name):
+    frame = pd.DataFrame({name: RNG.integers(0, 40, 400) + 10_115, "zipper": np.arange(400) % 77})
+    codes, number = Columns.of(frame).columns
+    assert (codes.kind, number.kind) == ("many-levels", "number")
+    assert "codes, by the column's name" in codes.why
+
+
+def test_levels_are_found_with_zeros_before_them_or_without():
+    numbers, strings = pd.DataFrame({"a": [115, 1007] * 9}), pd.DataFrame({"a": ["0115", "01007"]})
+    for trained, later in ((numbers, strings), (strings, numbers)):
+        columns = Columns.of(trained, ColumnsAsked(types={"a": "category"}))
+        assert not columns.unseen(columns.matrix(later))
+        assert columns.matrix(later)[0, 0] != columns.matrix(later)[1, 0]
+    both = Columns.of(pd.DataFrame({"a": ["1", "01", "x"]}))
+    assert both.matrix(pd.DataFrame({"a": ["01", "1", "001"]}))[:2, 0].tolist() == [0, 1]
+
+
+def test_dates_of_the_middle_ages_are_read():
+    column, numbers = only(["1066-10-14", "2020-01-01", "-"])
+    assert column.kind in ("date", "category")  # pandas 2 begins in 1678
+    if column.kind == "date":
+        assert numbers[0, 0] == -329_893
+
+
 def test_text_may_be_asked_for():
     column, numbers = only(["red car", "blue car", "red bus"], types={"a": "text"})
     assert column.kind == "text"
@@ -108,9 +138,10 @@ def test_what_cannot_be_asked_for_is_refused(asked, words):
         ("PassengerId", range(N), "it is an identifier"),
         ("Unnamed: 0", range(N), "it is an identifier"),
         ("row_id", [str(i) for i in range(N)], "it is an identifier"),
-        ("a", 1.8 * np.linspace(0, 1, N) + 32, "it says the same as 'b'"),
-        ("a", -np.linspace(0, 1, N), "it says the same as 'b'"),
-        ("a", ["u" if i % 3 else "v" for i in range(N)], "it says the same as 'c'"),
+        ("a", 1.8 * np.linspace(0, 1, N) + 32, "it says nearly the same as 'b'"),
+        ("a", np.linspace(0, 1, N) + 1e-4 * RNG.normal(size=N), "it says nearly the same as 'b'"),
+        ("a", -np.linspace(0, 1, N), "it says nearly the same as 'b'"),
+        ("a", ["u" if i % 3 else "v" for i in range(N)], "it says nearly the same as 'c'"),
     ],
 )
 def test_column_that_says_nothing_is_left_out(name, values, why):
@@ -129,6 +160,35 @@ def test_column_that_says_nothing_is_left_out(name, values, why):
 def test_numbers_that_may_say_something_stay(name, values):
     frame = pd.DataFrame({"b": RNG.normal(size=N), name: values})
     assert not Columns.of(frame).left_out
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        np.r_[RNG.normal(size=N - 1), 1e6],  # only a value far off is common to both
+        np.linspace(0, 1, N) ** 1.1,
+        np.where(np.arange(N) == 7, np.nan, np.linspace(0, 1, N)),
+    ],
+    ids=["extreme", "bent", "gap"],
+)
+def test_numbers_that_differ_in_their_bulk_stay(other):
+    line = np.linspace(0, 1, N)
+    first = np.r_[RNG.normal(size=N - 1), 1e6] if np.nanmax(other) > 1 else line
+    columns = Columns.of(pd.DataFrame({"a": first, "b": other}))
+    assert not columns.left_out
+
+
+def test_repeats_are_found_among_many_columns():
+    frame = pd.DataFrame(RNG.normal(size=(100, 300)), columns=[f"x{i}" for i in range(300)])
+    sparse = np.zeros(100)
+    sparse[3] = 1
+    frame = frame.assign(a=3 - 2 * frame["x17"], b=sparse, c=frame["x5"], d=-sparse)
+    left = {one.name: one.why for one in Columns.of(frame).left_out}
+    assert left == {
+        "a": "it says nearly the same as 'x17'",
+        "c": "it says nearly the same as 'x5'",
+        "d": "it says nearly the same as 'b'",
+    }
 
 
 def test_what_is_to_be_kept_is_kept():

@@ -6,7 +6,7 @@ of the network by what was `learned` from the training rows.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Self
 
@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from pmcnet.data import Kind
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns.given import Given
+from pmcnet.estimators.columns.missing_words import without_missing_words
 from pmcnet.io.schema import Form
 
 Matrix = NDArray[np.float64]
 
-UNSEEN = -1.0
-"""The number of a level that no training row had."""
+UNSEEN = -np.inf
+"""The number of a cell that training had nothing like: a new level, a word among numbers."""
 FARTHEST = 1e15
 """Inputs beyond this are refused: networks in single precision would overflow on them."""
 
@@ -43,6 +44,8 @@ class Column(ABC):
     """The forms of the fields, but for `name` and `why`, in files."""
     read_as: ClassVar[Kind] = "text"
     """How a file's reader is to give the cells of later tables."""
+    of_levels: ClassVar[bool] = False
+    """Whether the numbers are places of levels."""
 
     @property
     def n_numbers(self) -> int:
@@ -83,7 +86,31 @@ class Column(ABC):
 
     def missing(self, numbers: Matrix) -> NDArray[np.bool_]:
         """Whether a cell counts as missing (N, 1)."""
-        return np.isnan(numbers[:, :1])
+        return ~np.isfinite(numbers[:, :1])
+
+    def read(
+        self, strings: NDArray[Any], parse: Callable[[NDArray[Any]], Matrix], first_row: int
+    ) -> Matrix:
+        """Strings as numbers (N, 1): not-a-number where missing, `UNSEEN` where they are none.
+
+        A table in which none can be read is refused: it is written another way than training was.
+
+        Args:
+            strings: (N,), None where missing.
+            parse: their numbers (N,), not-a-number where there is none.
+            first_row: number of the first of them in the table, for errors.
+        """
+        present = without_missing_words(strings)
+        given = present != None  # noqa: E711, by element
+        numbers = parse(present)
+        if given.any() and np.isnan(numbers).all():
+            row = int(np.flatnonzero(given)[0])
+            raise InputError(
+                f"column {self.name!r} is a {self.kind} in training, and none of its cells can be "
+                f"read like those: row {row + first_row} has {present[row]!r:.60}. Write it like "
+                "in training, or leave it empty."
+            )
+        return np.where(np.isnan(numbers) & given, UNSEEN, numbers)[:, None]
 
     @property
     def described(self) -> str:

@@ -32,6 +32,7 @@ class CategoryColumn(Column):
     shares: tuple[float, ...] = ()
 
     kind: ClassVar[str] = "category"
+    of_levels: ClassVar[bool] = True
     forms: ClassVar[Mapping[str, Form]] = {
         "levels": listing(text()),
         "rare": listing(text()),

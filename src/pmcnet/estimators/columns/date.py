@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from pmcnet.errors import InputError
 from pmcnet.estimators.columns.base import Column, Matrix
-from pmcnet.estimators.columns.given import SECONDS, Given, is_number
+from pmcnet.estimators.columns.given import Given, days, is_number
+from pmcnet.estimators.columns.missing_words import without_missing_words
 from pmcnet.estimators.columns.moments import moments, scaled
 from pmcnet.io.schema import Form, listing, number, text
 
@@ -82,32 +82,25 @@ class DateColumn(Column):
         """Days since 1970 (N, 1)."""
         if given.form in ("dates", "durations"):
             return given.values[:, None]
-        days = days_of(given.strings, self.written)
-        wrong = np.flatnonzero(np.isnan(days) & (given.strings != None))  # noqa: E711, by element
-        if len(wrong):
-            raise InputError(
-                f"column {self.name!r} holds dates, and row {wrong[0] + first_row} has "
-                f"{given.strings[wrong[0]]!r:.60}. Write it like the others, or leave it empty."
-            )
-        return days[:, None]
+        return self.read(given.strings, lambda s: days_of(s, self.written), first_row)
 
     def learned(self, numbers: Matrix, weight: Matrix, y: Matrix) -> Self:
         """The parts that vary, average and standard deviation."""
         mean, std = moments(numbers, ~np.isnan(numbers) * weight[:, None])
-        days = numbers[~np.isnan(numbers[:, 0]) & (weight > 0), 0]
+        known = numbers[~np.isnan(numbers[:, 0]) & (weight > 0), 0]
         if self.written in TIMES_OF_DAY:
             return replace(self, parts=("hour",), mean=float(mean[0]), std=float(std[0]))
         varies = {
-            "season": np.ptp(days) >= _LEAST_SEASON,
-            "weekday": len(np.unique(np.floor(days) % _PERIODS["weekday"])) > 1,
-            "hour": len(np.unique(days % _PERIODS["hour"])) > 1,
+            "season": np.ptp(known) >= _LEAST_SEASON,
+            "weekday": len(np.unique(np.floor(known) % _PERIODS["weekday"])) > 1,
+            "hour": len(np.unique(known % _PERIODS["hour"])) > 1,
         }
         parts = [part for part, does in varies.items() if does]
         return replace(self, parts=("elapsed", *parts), mean=float(mean[0]), std=float(std[0]))
 
     def inputs(self, numbers: Matrix) -> Matrix:
         """Standardised days and pairs on the circle; 0 where missing (N, n_inputs)."""
-        found = []
+        found, numbers = [], np.where(np.isfinite(numbers), numbers, np.nan)
         for part in self.parts:
             if part == "elapsed":
                 found.append(scaled(numbers, self.mean, self.std))
@@ -124,7 +117,8 @@ class DateColumn(Column):
 
 def written_as(strings: NDArray[Any]) -> str | None:
     """The format of all strings that are not missing, if they are dates or times of day."""
-    present = list({cell for cell in strings.tolist() if cell is not None})
+    spared = without_missing_words(strings)
+    present = list({cell for cell in spared.tolist() if cell is not None})
     if not present or not all(_looks_like_a_date(cell) for cell in present):
         return None
     cells = np.array(present, dtype=object)
@@ -152,7 +146,5 @@ def _parsed(strings: NDArray[Any], written: str) -> Matrix:
     times: Series = pd.to_datetime(
         pd.Series(strings, dtype=object), format=written, errors="coerce", utc=True
     )
-    seconds = (times - pd.Timestamp(0, tz="UTC")).dt.total_seconds()
-    if written in TIMES_OF_DAY:  # pandas puts them on a day of 1900
-        seconds = seconds % SECONDS
-    return np.asarray(seconds, dtype=np.float64) / SECONDS
+    found = days(times.dt.tz_localize(None).to_numpy())
+    return found % 1.0 if written in TIMES_OF_DAY else found  # pandas puts them on a day of 1900

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.data import Kind
-from pmcnet.errors import InputError
 from pmcnet.estimators.columns.base import Matrix
 from pmcnet.estimators.columns.given import Given
+from pmcnet.estimators.columns.missing_words import without_missing_words
 from pmcnet.estimators.columns.number import NumberColumn
 
 _DAYS = re.compile(r"-?\d+ days?\b")
@@ -32,19 +32,13 @@ class DurationColumn(NumberColumn):
         """Seconds (N, 1)."""
         if given.form != "strings":
             return given.values[:, None]
-        seconds = seconds_of(given.values)
-        wrong = np.flatnonzero(np.isnan(seconds) & (given.values != None))  # noqa: E711
-        if len(wrong):
-            raise InputError(
-                f"column {self.name!r} holds durations, and row {wrong[0] + first_row} has "
-                f"{given.values[wrong[0]]!r:.60}. Write it like 1 days 02:30:00, or leave it empty."
-            )
-        return seconds[:, None]
+        return self.read(given.values, seconds_of, first_row)
 
 
 def are_durations(strings: NDArray[Any]) -> bool:
     """Whether all strings that are not missing are like 1 days 02:30:00 or 30:15:00."""
-    present = [cell for cell in strings.tolist() if cell is not None]
+    spared = without_missing_words(strings)
+    present = [cell for cell in spared.tolist() if cell is not None]
     written = all(_DAYS.match(cell) or _CLOCK.fullmatch(cell) for cell in present)
     return bool(present) and written and not np.isnan(seconds_of(np.array(present, object))).any()
 

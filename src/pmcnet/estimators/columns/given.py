@@ -38,7 +38,7 @@ class Given(NamedTuple):
             return self.values
         found = np.empty(len(self.values), dtype=object)
         present = ~np.isnan(self.values)
-        found[present] = [_plain(value) for value in self.values[present]]
+        found[present] = [plain(value) for value in self.values[present]]
         return found
 
 
@@ -75,7 +75,9 @@ def are_times(values: NDArray[Any]) -> bool:
 
 
 def is_number(string: str) -> bool:
-    """Whether a string is written like a number."""
+    """Whether a string is written like a number, in the digits 0 to 9 without separators."""
+    if "_" in string or not string.isascii():
+        return False
     try:
         float(string)
     except ValueError:
@@ -105,7 +107,7 @@ def _typed(name: str, array: NDArray[Any]) -> Given:
     if array.dtype.kind in "biuf":
         return Given(name, _doubles(array))
     if array.dtype.kind == "M":
-        return Given(name, _days(array), "dates")
+        return Given(name, days(array), "dates")
     if array.dtype.kind == "m":
         return Given(name, _seconds(array), "durations")
     if array.dtype.kind == "c":
@@ -128,7 +130,7 @@ def _typed(name: str, array: NDArray[Any]) -> Given:
             f"column {name!r}: argument must be a string or a number, not {type(odd).__name__}"
         )
     strings = np.empty(len(values), dtype=object)
-    strings[~missing] = [str(value) for value in present]
+    strings[~missing] = [str(value).strip() or None for value in present]
     return Given(name, strings, "strings")
 
 
@@ -142,11 +144,11 @@ def _numbers(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _dates(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    return _days(_times(name, values))
+    return days(_times(name, values))
 
 
 def _periods(name: str, values: NDArray[Any]) -> NDArray[np.float64]:
-    return _days(_times(name, np.array([value.to_timestamp() for value in values], dtype=object)))
+    return days(_times(name, np.array([value.to_timestamp() for value in values], dtype=object)))
 
 
 def _times(name: str, values: NDArray[Any]) -> NDArray[Any]:
@@ -193,7 +195,8 @@ _OBJECTS: tuple[
 )
 
 
-def _days(times: NDArray[Any]) -> NDArray[np.float64]:
+def days(times: NDArray[Any]) -> NDArray[np.float64]:
+    """Days since 1970 of times without a zone (N,), not-a-number where missing."""
     return _ratio(times - np.datetime64(0, "s"), SECONDS)
 
 
@@ -214,5 +217,6 @@ def _doubles(array: NDArray[Any]) -> NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
 
 
-def _plain(value: float) -> str:
+def plain(value: float) -> str:
+    """A number as a level is called."""
     return str(int(value)) if value.is_integer() else str(value)

@@ -2,25 +2,31 @@
 
 import re
 from collections import Counter
-from typing import Any
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns.base import Column
 from pmcnet.estimators.columns.category import CategoryColumn
 from pmcnet.estimators.columns.date import ISO, TIMES_OF_DAY, DateColumn, written_as
 from pmcnet.estimators.columns.duration import DurationColumn, are_durations
-from pmcnet.estimators.columns.given import Given, is_number
+from pmcnet.estimators.columns.given import Given
+from pmcnet.estimators.columns.log_number import LogNumberColumn
 from pmcnet.estimators.columns.many_levels import ManyLevelsColumn
 from pmcnet.estimators.columns.number import NumberColumn
 from pmcnet.estimators.columns.text import TextColumn
+from pmcnet.estimators.columns.written_numbers import (
+    WrittenNumbers,
+    numbers_among,
+    words_among,
+)
 
 COLUMN_KINDS: dict[str, type[Column]] = {
     each.kind: each
     for each in (
         NumberColumn,
+        LogNumberColumn,
         CategoryColumn,
         ManyLevelsColumn,
         DateColumn,
@@ -31,9 +37,6 @@ COLUMN_KINDS: dict[str, type[Column]] = {
 """Every kind of column by its name."""
 MOST_INPUTS_PER_COLUMN = 30
 """Levels that have an input each; of more, each is one number."""
-MOST_WORDS = 5
-"""Different cells that are no numbers, in a column that counts as numbers all the same."""
-_SHARE_OF_WORDS = 0.1
 _RARE = 0.01  # share of the rows below which a level is pooled
 _OFTEN = 5  # rows of a level that is never pooled
 _UNIQUE = 0.9  # share of the rows that differ, from which levels tell nothing about other rows
@@ -44,7 +47,8 @@ _NAMED = re.compile(
     r"|[a-z](?:Id|ID)$"
 )
 """Names that identifiers have."""
-_LEADING_ZERO = re.compile(r"[+-]?0\d")
+_CODE = re.compile(r"(?i:(?:^|[^a-z])(?:zip|plz|post(?:al)? ?_?code|zip ?_?code)(?:$|[^a-z]))")
+"""Names of columns whose numbers have no order."""
 
 
 def inferred_column(given: Given, asked: str | None) -> Column:
@@ -63,16 +67,19 @@ def inferred_column(given: Given, asked: str | None) -> Column:
     if given.declared:
         return _levels(given, "declared as categorical")
     if given.form == "numbers":
-        return NumberColumn(name=given.name)
-    return _times(given) or _numbers(given) or _levels(given, _words_among_numbers(given))
+        return _codes(given) or NumberColumn(name=given.name)
+    return _times(given) or numbers_among(given) or _levels(given, words_among(given))
 
 
 def _as_asked(given: Given, asked: str) -> Column:
     """The column of the kind that the caller names."""
     name, why = given.name, "as asked"
     if asked == "number":
-        words = () if given.form != "strings" else tuple(sorted(_words(given.values)))
-        return NumberColumn(name=name, why=why, words=words)
+        if given.form == "strings":
+            return WrittenNumbers.of(given.values).column(name, why)
+        return NumberColumn(name=name, why=why)
+    if asked == "log-number":
+        return LogNumberColumn.of(cast(NumberColumn, _as_asked(given, "number")))
     if asked == "category":
         return _category(given, why)
     if asked == "many-levels":
@@ -80,6 +87,11 @@ def _as_asked(given: Given, asked: str) -> Column:
     if asked == "text":
         return TextColumn.of(name, given.strings, why)
     if asked == "duration":
+        if given.form == "strings" and not are_durations(given.values):
+            raise InputError(
+                f"column {name!r} cannot be read as durations. Write all its cells like 1 days "
+                "02:30:00, or ask for another kind."
+            )
         return DurationColumn(name=name, why=why)
     written = ISO if given.form == "dates" else written_as(given.strings)
     if written is None:
@@ -101,36 +113,12 @@ def _times(given: Given) -> Column | None:
     return DateColumn(name=given.name, why=what, written=written)
 
 
-def _numbers(given: Given) -> Column | None:
-    """Numbers written as strings, a few words among them."""
-    counted = Counter(cell for cell in given.values.tolist() if cell is not None)
-    words = [cell for cell in counted if not is_number(cell)]
-    n_levels, n_words = len(counted), sum(counted[word] for word in words)
-    if n_levels - len(words) <= 2 or any(map(_LEADING_ZERO.match, counted)):
+def _codes(given: Given) -> Column | None:
+    """Levels, if whole numbers are in a column that is called like one of postal codes."""
+    present = given.values[~np.isnan(given.values)]
+    if not _CODE.search(given.name) or (present % 1 != 0).any():
         return None
-    if not words:
-        return NumberColumn(name=given.name, why="numbers written as strings")
-    if len(words) > MOST_WORDS or n_words > _SHARE_OF_WORDS * counted.total():
-        return None
-    listed = ", ".join(map(repr, sorted(words)))
-    return NumberColumn(
-        name=given.name,
-        words=tuple(sorted(words)),
-        why=f"numbers, with {n_words} cells that are none ({listed}) and count as missing",
-    )
-
-
-def _words_among_numbers(given: Given) -> str:
-    """A remark where most levels are numbers, and too many cells are not."""
-    levels = _sorted_levels(given)
-    words = [level for level in levels if not is_number(level)]
-    if not 0 < len(words) < len(levels) / 2:
-        return ""
-    return f"too many cells are no numbers, such as {words[0]!r:.40}, so it has levels"
-
-
-def _words(values: NDArray[Any]) -> set[str]:
-    return {cell for cell in values.tolist() if cell is not None and not is_number(cell)}
+    return _levels(given, "numbers that are codes, by the column's name")
 
 
 def _levels(given: Given, why: str) -> Column:

@@ -3,16 +3,16 @@
 import numpy as np
 
 from pmcnet.estimators.columns.base import UNSEEN, Matrix
-from pmcnet.estimators.columns.given import Given
-
-LEVEL_KINDS = ("category", "many-levels")
-"""Kinds of columns whose numbers are places of levels."""
+from pmcnet.estimators.columns.given import Given, is_number, plain
 
 
 def level_codes(given: Given, levels: tuple[str, ...]) -> Matrix:
     """The place of each cell's level (N, 1): `UNSEEN`, or not-a-number where it is missing."""
-    place = {level: float(i) for i, level in enumerate(levels)}
-    codes = [np.nan if cell is None else place.get(cell, UNSEEN) for cell in given.strings]
+    place = {_number(level): float(i) for i, level in enumerate(levels)}
+    place |= {level: float(i) for i, level in enumerate(levels)}
+    cells = given.strings.tolist()
+    found = {cell: place.get(cell, place.get(_number(cell), UNSEEN)) for cell in {*cells} - {None}}
+    codes = [found.get(cell, np.nan) for cell in cells]
     return np.array(codes, dtype=np.float64).reshape(-1, 1)
 
 
@@ -21,3 +21,8 @@ def counts(codes: Matrix, weight: Matrix, n_levels: int) -> Matrix:
     known = codes >= 0
     found = np.bincount(codes[known].astype(np.int64), weights=weight[known], minlength=n_levels)
     return found.astype(np.float64)
+
+
+def _number(level: str) -> str:
+    """A level that is a number as numbers are written: 01007 and 1007.0 may be 1007."""
+    return plain(float(level)) if is_number(level) else level

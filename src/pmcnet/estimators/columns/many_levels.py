@@ -35,6 +35,7 @@ class ManyLevelsColumn(Column):
     effects: tuple[tuple[float, ...], ...] = ()
 
     kind: ClassVar[str] = "many-levels"
+    of_levels: ClassVar[bool] = True
     forms: ClassVar[Mapping[str, Form]] = {
         "levels": listing(text()),
         "effects": listing(listing(number())),

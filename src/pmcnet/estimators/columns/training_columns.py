@@ -14,8 +14,8 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.columns.base import UNSEEN, Column, Matrix
 from pmcnet.estimators.columns.given import Given, given_columns
 from pmcnet.estimators.columns.inference import COLUMN_KINDS, inferred_column
-from pmcnet.estimators.columns.left_out import LeftOut, is_empty, reason, repeated
-from pmcnet.estimators.columns.level_codes import LEVEL_KINDS
+from pmcnet.estimators.columns.left_out import NO_VALUES, LeftOut, is_empty, reason
+from pmcnet.estimators.columns.repeats import repeated
 
 MAX_COLUMNS = 5000
 DROP = "drop"
@@ -104,11 +104,10 @@ class Columns:
         )
 
     def unseen(self, rows: Matrix) -> dict[str, NDArray[np.int64]]:
-        """Positions of the rows whose level no training row had, by column."""
+        """Positions of the rows whose cell training had nothing like, by column."""
         found = {
             column.name: np.flatnonzero(rows[:, part.start] == UNSEEN)
             for column, part in zip(self.columns, self.slices, strict=True)
-            if column.kind in LEVEL_KINDS
         }
         return {name: rows for name, rows in found.items() if len(rows)}
 
@@ -125,7 +124,8 @@ def _chosen(
         column = None if kind == DROP or is_empty(each) else inferred_column(each, kind)
         found = np.empty((0, 1)) if column is None else column.numbers(each, 1)
         why = "as asked" if kind == DROP else reason(each, column, found)
-        if column is None or (why and kind is None and each.name not in asked.keep):
+        may = kind is None and each.name not in asked.keep
+        if column is None or why == NO_VALUES or (why and may):
             left_out.append(LeftOut(each.name, why))
             continue
         columns.append(column)
@@ -135,7 +135,7 @@ def _chosen(
     same = repeated(columns, numbers)
     dropped = [other if may else None for other, may in zip(same, free, strict=True)]
     left_out += [
-        LeftOut(column.name, f"it says the same as {other!r}")
+        LeftOut(column.name, f"it says nearly the same as {other!r}")
         for column, other in zip(columns, dropped, strict=True)
         if other
     ]
