@@ -11,6 +11,9 @@ from pmcnet.estimators.columns.inference import is_identifier
 NO_VALUES = "it has no values"
 
 
+CONSTANT = "it is constant"
+
+
 class LeftOut(NamedTuple):
     """A column of the training table that the model does without."""
 
@@ -37,7 +40,7 @@ def reason(given: Given, column: Column | None, numbers: Matrix) -> str:
         return NO_VALUES
     missing = np.isnan(numbers[:, 0])
     if not missing.any() and (numbers == numbers[0]).all():
-        return "it is constant"
+        return CONSTANT
     if is_identifier(given, column):
         return "it is an identifier: its cells name the rows"
     return ""

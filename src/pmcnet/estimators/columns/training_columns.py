@@ -14,7 +14,7 @@ from pmcnet.errors import InputError
 from pmcnet.estimators.columns.base import UNSEEN, Column, Matrix
 from pmcnet.estimators.columns.given import Given, given_columns
 from pmcnet.estimators.columns.inference import COLUMN_KINDS, inferred_column
-from pmcnet.estimators.columns.left_out import NO_VALUES, LeftOut, is_empty, reason
+from pmcnet.estimators.columns.left_out import CONSTANT, NO_VALUES, LeftOut, is_empty, reason
 from pmcnet.estimators.columns.repeats import repeated
 
 MAX_COLUMNS = 5000
@@ -141,10 +141,9 @@ def _chosen(
     ]
     kept = tuple(column for column, other in zip(columns, dropped, strict=True) if other is None)
     if not kept:
-        some = [each.name for each in given if asked.types.get(each.name) != DROP]
-        some = [name for name in some if not is_empty(given[place[name]])]
-        if some and not set(some) <= set(asked.keep):  # such as constant ones: y has a distribution
-            return _chosen(given, replace(asked, keep=some))
+        constant = [name for name, why in left_out if why == CONSTANT]
+        if constant:  # y still has a distribution
+            return _chosen(given, replace(asked, keep=constant))
         shown = "; ".join(f"{name!r}: {why}" for name, why in left_out[:5])
         raise InputError(
             f"no column is left to predict from ({shown}). Give columns that vary, or name those "
