@@ -41,7 +41,7 @@ def compare(
 
     The methods are those of fit, and laplace and nuts where their libraries are installed.
     """
-    from pmcnet.cli.fit import plain_settings
+    from pmcnet.cli.fit import plain_settings, run_name
     from pmcnet.reports.progress import FitProgress
     from pmcnet.runs.compare import compare_runs, method_names
     from pmcnet.runs.config import RunSettings
@@ -49,7 +49,7 @@ def compare(
 
     names = method_names(methods)
     settings = RunSettings.of(plain_settings(given | {"data": data}))
-    where = out or RunFolder.free(Path("runs"), f"{Path(data).name.split('.')[0]}-compare")
+    where = out or RunFolder.free(Path("runs"), f"{run_name(data)}-compare")
     with FitProgress() as shown:
         compared = compare_runs(settings, names, where, shown=shown, tune=tune)
     show_comparison(compared, as_json)

@@ -70,7 +70,8 @@ def compare_runs(
             "none" takes its defaults.
     """
     prepared = prepare(settings)
-    each = {name: _own(prepared.settings, name) for name in methods}
+    read_again = replace(prepared.settings, data=settings.data)  # a URL, its password included
+    each = {name: _own(read_again, name) for name in methods}
     for own in each.values():
         unfitted(own, prepared.task)
     searched = [name for name in each if tune == "validation" and METHODS[name].grid]
@@ -82,7 +83,9 @@ def compare_runs(
         for name, own in each.items():
             shown.stage(f"{name}:")
             found = tuned(own, rows, shown=shown) if name in searched else None
-            finished.append(fit_run(found.settings if found else own, out / name, shown=shown))
+            chosen = found.settings if found else own
+            same = prepared.fingerprint
+            finished.append(fit_run(chosen, out / name, shown=shown, fingerprint=same))
             entries.append(_entry(finished[-1], found))
     except (InputError, KeyboardInterrupt) as error:
         if isinstance(error, InputError) or not finished:
@@ -101,7 +104,7 @@ def compare_runs(
                 "best": [name for name in names if name in entry["metrics"]],
                 **_figures(run, prepared),
             }
-    write_json(out / "comparison.json", {"data": settings.data, "methods": entries})
+    write_json(out / "comparison.json", {"data": prepared.settings.data, "methods": entries})
     page = write_report({**finished[0].report, "comparison": entries}, out / "report.html")
     return Comparison(out, entries, page)
 

@@ -82,8 +82,9 @@ def fit_run(
     prepared = prepare(settings)
     if fingerprint not in (None, prepared.fingerprint):
         raise InputError(
-            f"{settings.data} is not the table that the config was written for: its fingerprint "
-            "differs. Give that table, or remove [provenance] from the config to fit this one."
+            f"{prepared.settings.data} is not the table that was read before: its fingerprint "
+            "differs. Give that table (a query needs ORDER BY), or remove [provenance] from the "
+            "config to fit this one."
         )
     model = unfitted(prepared.settings, prepared.task)
     folder = RunFolder.create(out)

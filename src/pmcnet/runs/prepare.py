@@ -1,7 +1,6 @@
 """From settings to rows: the table is read and checked before anything is written."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,9 +56,9 @@ class RunRows(NamedTuple):
 
 def prepare(settings: RunSettings) -> RunRows:
     """Read the table, find target and task, split the rows."""
-    whole = data.read_frame(settings.data)
-    place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
-    settings = replace(settings, data=place, target=_target(settings, whole))
+    table = data.open_table(settings.data, settings.reading)
+    whole = table.frame()
+    settings = replace(settings, data=table.place, target=_target(settings, whole))
     named = rows_with_target(whole[settings.target], settings)
     frame = whole.iloc[named.rows]
     _check_size(frame, settings)
@@ -77,7 +76,14 @@ def prepare(settings: RunSettings) -> RunRows:
     moved = ""
     if task == "classification":
         train, test, moved = with_all_classes(train, test, y)
-    remarks = (response.remark, named.remark, _left_out(columns), far, moved)
+    remarks = (
+        table.described(whole),
+        response.remark,
+        named.remark,
+        _left_out(columns),
+        far,
+        moved,
+    )
     return RunRows(
         settings,
         task,
@@ -131,7 +137,7 @@ def _target(settings: RunSettings, frame: "DataFrame") -> str:
     if settings.target == "" and settings.data in data.names():
         return data.built_in_target(settings.data)
     if settings.target not in map(str, frame.columns):
-        raise InputError(missing(frame, settings.target, settings.data, "target"))
+        raise InputError(missing(frame.columns, settings.target, settings.data, "target"))
     return settings.target
 
 
