@@ -201,6 +201,7 @@ def _run(
         )
         return problem(prepared, settled[0], with_formulation=found is not None)
 
+    shown.stage(prepared.described)
     for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
         shown.stage(remark)
     write_text(folder.config, config_text(asked, _provenance(prepared, asked) | begun.provenance))
@@ -274,6 +275,7 @@ def _provenance(prepared: RunRows, asked: RunSettings) -> dict[str, Any]:
 
     return {
         "data_fingerprint": prepared.fingerprint,
+        "table": prepared.described,
         "task": prepared.task,
         "asked_method": asked.method,
         "asked_prior_std": asked.prior_std,

@@ -52,6 +52,7 @@ class RunRows(NamedTuple):
     second_test: SecondColumn = NO_COLUMN
     x_missing: "DataFrame | None" = None
     missing_rows: NDArray[np.int64] = NO_ROWS  # whose target is missing, positions in the table
+    described: str = ""  # how the table was read
 
 
 def prepare(settings: RunSettings) -> RunRows:
@@ -77,7 +78,6 @@ def prepare(settings: RunSettings) -> RunRows:
     if task == "classification":
         train, test, moved = with_all_classes(train, test, y)
     remarks = (
-        table.described(whole),
         response.remark,
         named.remark,
         _left_out(columns),
@@ -98,6 +98,7 @@ def prepare(settings: RunSettings) -> RunRows:
         second.at(test),
         everything.iloc[named.missing].reset_index(drop=True),
         named.missing,
+        table.described(whole),
     )
 
 

@@ -19,7 +19,7 @@ from pmcnet.data.readers.json_lines import JSON_LINES
 from pmcnet.data.readers.options import ReadOptions
 from pmcnet.data.readers.spool import discard, spooled
 from pmcnet.data.readers.sql_text import check_reads
-from pmcnet.data.readers.values import word
+from pmcnet.data.readers.values import check_cell, word
 from pmcnet.errors import InputError
 from pmcnet.io.files import one_line
 
@@ -106,15 +106,12 @@ def _lines(source: str, sql: str, place: str) -> Iterator[bytes]:
             names = tuple(map(str, rows.keys()))
             check_names(names, f"the result of the query on {place}")
             for row in rows:
-                cells = dict(zip(names, map(_plain, map(word, row)), strict=True))
+                cells = dict(zip(names, map(word, row), strict=True))
+                for name, cell in cells.items():
+                    check_cell(cell, name, place)
                 yield json.dumps(cells, allow_nan=False).encode() + b"\n"
     finally:
         engine.dispose()
-
-
-def _plain(cell: Any) -> Any:
-    """A cell that JSON can have; a cell that is no scalar is refused when it is read."""
-    return cell if cell is None or type(cell) in (str, int, float, bool) else [type(cell).__name__]
 
 
 def _read_only(dialect: str) -> dict[str, Any]:

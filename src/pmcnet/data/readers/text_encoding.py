@@ -60,8 +60,8 @@ def found_encoding(path: Path, asked: str) -> str:
     marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), "")
     if asked and marked and not marked.startswith(asked):
         raise InputError(
-            f"{path} begins with the byte order mark of {marked}, and {asked} was asked for. Leave "
-            "the encoding out."
+            f"{path} begins with the byte order mark of {marked.upper()}, and {asked} was asked "
+            "for. Leave the encoding out."
         )
     if asked == "utf-16" and not marked:
         raise InputError(

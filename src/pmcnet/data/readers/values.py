@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _FEW_CELLS = 1 << 22
 _ROWS = 10_000
+_CELLS = (type(None), str, int, float, bool)
 
 
 def word(value: Any) -> Any:
@@ -33,6 +34,15 @@ def word(value: Any) -> Any:
     """
     written = _WORDS.get(type(value))
     return value if written is None else written(value)
+
+
+def check_cell(cell: Any, name: str, where: str) -> None:
+    """Refuse what `word` leaves as it is and is no number, string or boolean."""
+    if type(cell) not in _CELLS:
+        raise InputError(
+            f"column {name!r:.60} of {where} holds {type(cell).__name__}; a cell must be a number, "
+            "a string, a boolean or a date. Spread it over columns of its own, or leave it out."
+        )
 
 
 def _float(value: float) -> float | str | None:
@@ -154,18 +164,10 @@ class ValueTable(TableFile):
         """Cells as strings, missing ones as None."""
         import pandas as pd
 
-        odd = next((cell for cell in cells if type(cell) not in _CELLS), None)
-        if odd is not None:
-            raise InputError(
-                f"column {name!r:.60} of {self.where} holds {type(odd).__name__}; a cell must be a "
-                "number, a string, a boolean or a date. Spread it over columns of its own, or "
-                "leave it out."
-            )
+        for cell in cells:
+            check_cell(cell, name, self.where)
         strings = [None if cell is None or cell in MISSING else str(cell) for cell in cells]
         return pd.Series(strings, index, dtype=pd.Series(["string"]).dtype, name=name)
-
-
-_CELLS = (type(None), str, int, float, bool)
 
 
 def _double(cell: float | None) -> float:
