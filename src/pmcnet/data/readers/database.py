@@ -70,7 +70,8 @@ def place_of(source: str) -> str:
     if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
         url = url.set(database=str(Path(url.database).resolve()))
     query = {name: value for name, value in url.query.items() if name.lower() not in _SECRETS}
-    return str(url.set(password=None, query=query).render_as_string())
+    # `set` would take None for "as it is"
+    return str(url._replace(password=None).set(query=query).render_as_string())
 
 
 def _url(source: str) -> Any:

@@ -133,10 +133,9 @@ def _rows(path: Path, sheet: Any) -> Iterator[list[Any]]:
                     f"{path} has cells beyond {MOST_COLUMNS} columns or {_MOST_ROWS} rows. Clear "
                     "those, or save the sheet as CSV."
                 )
-            cells = [None if cell.data_type == "e" else word(cell.value) for cell in row]
-            cells = [None if cell == "" else cell for cell in cells]
-            if any(cell is not None for cell in cells):
-                yield cells
+            if any(cell.value not in (None, "") for cell in row):
+                values = (None if cell.data_type == "e" else word(cell.value) for cell in row)
+                yield [None if value == "" else value for value in values]
 
 
 def _checked_content(path: Path) -> bool:
