@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pmcnet.data.readers.base import TableFile, check_cells, check_names, check_some_rows
 from pmcnet.data.readers.cells import Kind, check_asked, converted
@@ -26,6 +26,18 @@ class ArrowFile(TableFile):
 
     path: Path
     format_name: str
+
+    @classmethod
+    def of(cls, path: Path, schema: Any, n_rows: int, format_name: str) -> Self:
+        """The table with that schema, after checking names, types and size."""
+        names = _checked_columns(schema, n_rows, path)
+        return cls(
+            where=str(path),
+            place=str(path.resolve()),
+            names=names,
+            path=path,
+            format_name=format_name,
+        )
 
     @abstractmethod
     def table(self) -> Any:
@@ -88,7 +100,7 @@ def arrow(path: Path, format_name: str) -> Iterator[None]:
         ) from error
 
 
-def checked_columns(schema: Any, n_rows: int, path: Path) -> tuple[str, ...]:
+def _checked_columns(schema: Any, n_rows: int, path: Path) -> tuple[str, ...]:
     """Names of the columns, after checking names, types and size."""
     import pyarrow as pa
 

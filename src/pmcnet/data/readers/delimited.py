@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _SURPLUS = "\0"  # no column has this name: NUL is refused
 _SCANNED_ROWS = 20_000
+_BLOCK = 1 << 20
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 
 
@@ -169,10 +170,11 @@ class Delimited(Reader):
             encoding=encoding,
             delimiter=delimiter,
         )
-        decimal, remark = asked.decimal, ""
-        if not decimal:
-            decimal, remark = _found_decimal(found)
         packing = packing_of(path)
+        commas = _n_commas(found) if packing or delimiter != "," else 0
+        decimal, remark = asked.decimal or ".", ""
+        if not asked.decimal and delimiter != "," and commas:
+            decimal, remark = found_decimal(found.chunks({}, _SCANNED_ROWS))
         understood = (
             f"delimiter {delimiter!r}",
             "decimal comma" if decimal == "," else "",
@@ -193,14 +195,10 @@ DELIMITED = Delimited(
 )
 
 
-def _found_decimal(file: DelimitedFile) -> tuple[str, str]:
-    """The decimal mark, and a remark; the whole text is looked at, so that no trap comes later."""
+def _n_commas(file: DelimitedFile) -> int:
+    """Commas in the whole text, which is looked through once so that no trap comes later."""
     with open_text(file.path, file.encoding) as text:
-        blocks = iter(lambda: text.read(1 << 20), "")
-        commas = sum(block.count(",") for block in blocks)
-    if file.delimiter == "," or not commas:
-        return ".", ""
-    return found_decimal(file.chunks({}, _SCANNED_ROWS))
+        return sum(block.count(",") for block in iter(lambda: text.read(_BLOCK), ""))
 
 
 def _names(path: Path, encoding: str, delimiter: str, *, asked: bool) -> tuple[str, ...]:

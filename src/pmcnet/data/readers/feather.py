@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmcnet.data.readers.arrow import ArrowFile, arrow, checked_columns
+from pmcnet.data.readers.arrow import ArrowFile, arrow
 from pmcnet.data.readers.base import Reader
 from pmcnet.data.readers.options import ReadOptions
 
@@ -39,14 +39,7 @@ class Feather(Reader):
             for batch in map(file.get_batch, range(file.num_record_batches)):
                 batch.validate(full=True)
                 n_rows += batch.num_rows
-            names = checked_columns(file.schema, n_rows, path)
-        return FeatherFile(
-            where=str(path),
-            place=str(path.resolve()),
-            names=names,
-            path=path,
-            format_name=self.name,
-        )
+            return FeatherFile.of(path, file.schema, n_rows, self.name)
 
 
 FEATHER = Feather(name="Feather", suffixes=(".feather", ".arrow"), signature=b"ARROW1")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmcnet.data.readers.arrow import ArrowFile, arrow, checked_columns
+from pmcnet.data.readers.arrow import ArrowFile, arrow
 from pmcnet.data.readers.base import Reader
 from pmcnet.data.readers.options import ReadOptions
 
@@ -33,14 +33,7 @@ class Parquet(Reader):
     def opened(self, path: Path, asked: ReadOptions) -> ParquetFile:
         """Check names, types and size."""
         with _opened(path) as file:
-            names = checked_columns(file.schema_arrow, file.metadata.num_rows, path)
-        return ParquetFile(
-            where=str(path),
-            place=str(path.resolve()),
-            names=names,
-            path=path,
-            format_name=self.name,
-        )
+            return ParquetFile.of(path, file.schema_arrow, file.metadata.num_rows, self.name)
 
 
 PARQUET = Parquet(name="Parquet", suffixes=(".parquet",), signature=b"PAR1")
