@@ -48,7 +48,7 @@ def read_both_ways(source: str | Path, asked: ReadOptions) -> None:
 
 
 class Texts:
-    """Text with every delimiter, decimal mark, encoding and packing."""
+    """Text with every delimiter, decimal mark, encoding and compression."""
 
     def __init__(self) -> None:
         self.seeds = [
@@ -65,7 +65,7 @@ class Texts:
             content = mutated_bytes(content, draw)
         name, suffix = draw.choice(("rows.csv", "rows.tsv", "rows.txt")), ""
         if draw.random() < 0.4:
-            suffix, pack = draw.choice(PACKINGS)
+            suffix, pack = draw.choice(COMPRESSIONS)
             content = pack(content)
             content = mutated_bytes(content, draw) if draw.random() < 0.4 else content
         self.asked = ReadOptions(
@@ -94,7 +94,7 @@ def zipped(members: dict[str, bytes]) -> bytes:
     return file.getvalue()
 
 
-PACKINGS: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
+COMPRESSIONS: tuple[tuple[str, Callable[[bytes], bytes]], ...] = (
     (".gz", gzip.compress),
     (".bz2", bz2.compress),
     (".xz", lzma.compress),

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pmcnet.cli.reading import reading_options
+from pmcnet.cli.read_options import reading_options
 
 
 class MethodOption(click.Option):

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from pmcnet.cli.reading import opened, reading_options
+from pmcnet.cli.read_options import opened, reading_options
 
 
 @click.command()

@@ -51,6 +51,11 @@ def open_table(source: str | Path, asked: ReadOptions = DEFAULT) -> TableFile:
         return BuiltIn.of(str(source))
     if is_database(str(source)):
         return query_result(str(source), asked)
+    if asked.sql:
+        raise InputError(
+            f"sql asks a database, which is named by a URL like sqlite:///shop.db; got "
+            f"{shown(source, 200)}. Give its URL, or leave sql out."
+        )
     if str(source) == STANDARD_INPUT:
         path = standard_input()
         found = registry.recognised(path, asked).opened(path, asked)

@@ -136,6 +136,12 @@ def test_databases_that_cannot_be_read_are_refused_without_their_password(source
     assert "secret" not in str(refusal.value)
 
 
+@pytest.mark.parametrize("source", ["shop.db", "rows.csv", "-"])
+def test_query_of_what_is_no_url_is_refused(source):
+    with pytest.raises(InputError, match=r"URL like sqlite:///shop\.db; got"):
+        data.open_table(source, ReadOptions(sql="SELECT 1"))
+
+
 def test_place_of_a_database_has_no_password(path, monkeypatch):
     monkeypatch.chdir(path.parent)
     assert database.place_of("sqlite:///shop.db") == f"sqlite:///{path}"

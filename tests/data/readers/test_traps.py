@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from pmcnet import data
-from pmcnet.data.readers import arrow, packing
+from pmcnet.data.readers import arrow, compression
 from pmcnet.data.readers.npy import BYTES, Wanted, read_npz
 from pmcnet.errors import InputError
 
@@ -53,7 +53,7 @@ def test_gzip_file_that_unpacks_to_gigabytes_is_refused(tmp_path):
 
 
 def test_gzip_file_of_many_equal_rows_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(packing, "SMALL", 1 << 12)
+    monkeypatch.setattr(compression, "SMALL", 1 << 12)
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(b"a,b\n" + b"1,2\n" * 1000))
     assert data.read_frame(tmp_path / "rows.csv.gz").shape == (1000, 2)
 

@@ -29,10 +29,10 @@ from pmcnet.data.readers.cells import (
     shown,
     to_numbers,
 )
+from pmcnet.data.readers.compression import PACKED_SUFFIXES, compression_of
 from pmcnet.data.readers.decimal_mark import POINTED_THOUSANDS, found_decimal
 from pmcnet.data.readers.delimiter import DELIMITERS, found_delimiter
 from pmcnet.data.readers.options import ReadOptions
-from pmcnet.data.readers.packing import PACKED_SUFFIXES, packing_of
 from pmcnet.data.readers.text_encoding import UTF_8, found_encoding, open_text
 from pmcnet.errors import InputError
 
@@ -170,8 +170,8 @@ class Delimited(Reader):
             encoding=encoding,
             delimiter=delimiter,
         )
-        packing = packing_of(path)
-        commas = _n_commas(found) if packing or delimiter != "," else 0
+        compression = compression_of(path)
+        commas = _n_commas(found) if compression or delimiter != "," else 0
         decimal, remark = asked.decimal or ".", ""
         if not asked.decimal and delimiter != "," and commas:
             decimal, remark = found_decimal(found.chunks({}, _SCANNED_ROWS))
@@ -179,7 +179,7 @@ class Delimited(Reader):
             f"delimiter {delimiter!r}",
             "decimal comma" if decimal == "," else "",
             encoding.upper() if encoding != UTF_8 else "",
-            packing.name if packing else "",
+            compression.name if compression else "",
             remark,
         )
         return replace(found, decimal=decimal, understood=tuple(filter(None, understood)))

@@ -18,8 +18,8 @@ from typing import Any
 from pmcnet.data.readers.base import MOST_COLUMNS, Reader, check_names, check_some_rows
 from pmcnet.data.readers.cells import listed
 from pmcnet.data.readers.checksums import DAMAGE
+from pmcnet.data.readers.compression import MOST_RATIO, SMALL, is_workbook
 from pmcnet.data.readers.options import ReadOptions
-from pmcnet.data.readers.packing import MOST_RATIO, SMALL, is_workbook
 from pmcnet.data.readers.values import ValueTable, word
 from pmcnet.errors import InputError
 from pmcnet.io.files import one_line

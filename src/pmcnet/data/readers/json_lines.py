@@ -11,8 +11,8 @@ from typing import Any
 
 from pmcnet.data.readers.base import Reader, check_names, check_some_rows
 from pmcnet.data.readers.cells import shown
+from pmcnet.data.readers.compression import PACKED_SUFFIXES, compression_of
 from pmcnet.data.readers.options import ReadOptions
-from pmcnet.data.readers.packing import PACKED_SUFFIXES, packing_of
 from pmcnet.data.readers.text_encoding import UTF_8, found_encoding, open_text
 from pmcnet.data.readers.values import ValueTable
 from pmcnet.errors import InputError
@@ -47,10 +47,10 @@ class JsonLines(Reader):
             names |= dict.fromkeys(each)
             check_names(tuple(names), path)
         check_some_rows(n_rows if names else 0, path)
-        packing = packing_of(path)
+        compression = compression_of(path)
         understood = (
             encoding.upper() if encoding != UTF_8 else "",
-            packing.name if packing else "",
+            compression.name if compression else "",
         )
         return JsonLinesFile(
             where=str(path),

@@ -13,7 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING
 
-from pmcnet.data.readers.packing import Bytes, unpacked
+from pmcnet.data.readers.checksums import Readable
+from pmcnet.data.readers.compression import unpacked
 from pmcnet.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def found_encoding(path: Path, asked: str) -> str:
 class _Checked(io.RawIOBase):
     """Bytes on their way to the decoder: all of them characters, none of them NUL."""
 
-    def __init__(self, content: Bytes, path: Path, encoding: str) -> None:
+    def __init__(self, content: Readable, path: Path, encoding: str) -> None:
         self._content = content
         self._path = path
         self._encoding = encoding

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING
 
-from pmcnet.data.readers.checksums import DAMAGE
+from pmcnet.data.readers.checksums import DAMAGE, Readable
 from pmcnet.errors import InputError
 from pmcnet.io.files import one_line
 
@@ -28,22 +28,14 @@ _MOST_MEMORY = 1 << 27
 _WORKBOOK = "xl/workbook.xml"
 
 
-class Bytes(Protocol):
-    """A stream of bytes."""
-
-    def read(self, size: int, /) -> bytes:
-        """At most that many; fewer only at the end."""
-        ...
-
-
 @dataclass(frozen=True)
-class Packing:
+class Compression:
     """A way of packing one file."""
 
     name: str
     suffix: str
     signature: bytes
-    opened: Callable[[IO[bytes], Path], Bytes]
+    opened: Callable[[IO[bytes], Path], Readable]
 
 
 class _Xz(io.RawIOBase):
@@ -64,8 +56,9 @@ class _Xz(io.RawIOBase):
         while True:
             packed = b""
             if self._stream.eof:
-                packed = self._stream.unused_data.lstrip(b"\0") or self._file.read(_BLOCK)
-                if not packed.strip(b"\0"):
+                rest = self._stream.unused_data.lstrip(b"\0")  # zeros may follow a stream
+                packed = rest or self._file.read(_BLOCK).lstrip(b"\0")
+                if not packed:
                     return 0
                 self._stream = self._next()
             elif self._stream.needs_input:
@@ -78,11 +71,11 @@ class _Xz(io.RawIOBase):
                 return len(block)
 
 
-def _open_xz(file: IO[bytes], path: Path) -> Bytes:
+def _open_xz(file: IO[bytes], path: Path) -> Readable:
     return io.BufferedReader(_Xz(file), _BLOCK)
 
 
-def _open_zip(file: IO[bytes], path: Path) -> Bytes:
+def _open_zip(file: IO[bytes], path: Path) -> Readable:
     archive = zipfile.ZipFile(file)
     members = [
         member
@@ -104,24 +97,24 @@ def _open_zip(file: IO[bytes], path: Path) -> Bytes:
     return archive.open(members[0])
 
 
-PACKINGS = (
-    Packing("gzip", ".gz", b"\x1f\x8b", lambda file, path: gzip.GzipFile(fileobj=file)),
-    Packing("bzip2", ".bz2", b"BZh", lambda file, path: bz2.BZ2File(file)),
-    Packing("xz", ".xz", b"\xfd7zXZ\0", _open_xz),
-    Packing("zip", ".zip", b"PK\x03\x04", _open_zip),
+COMPRESSIONS = (
+    Compression("gzip", ".gz", b"\x1f\x8b", lambda file, path: gzip.GzipFile(fileobj=file)),
+    Compression("bzip2", ".bz2", b"BZh", lambda file, path: bz2.BZ2File(file)),
+    Compression("xz", ".xz", b"\xfd7zXZ\0", _open_xz),
+    Compression("zip", ".zip", b"PK\x03\x04", _open_zip),
 )
-PACKED_SUFFIXES = ("", *(packing.suffix for packing in PACKINGS))
+PACKED_SUFFIXES = ("", *(each.suffix for each in COMPRESSIONS))
 
 
-def packing_of(path: Path) -> Packing | None:
+def compression_of(path: Path) -> Compression | None:
     """How a file is packed, by its suffix, else by how it begins."""
     suffix = path.suffix.lower()
-    by_suffix = next((packing for packing in PACKINGS if packing.suffix == suffix), None)
+    by_suffix = next((each for each in COMPRESSIONS if each.suffix == suffix), None)
     if by_suffix is not None:
         return by_suffix
     with path.open("rb") as file:
         head = file.read(8)
-    return next((packing for packing in PACKINGS if head.startswith(packing.signature)), None)
+    return next((each for each in COMPRESSIONS if head.startswith(each.signature)), None)
 
 
 def is_workbook(path: Path) -> bool:
@@ -134,30 +127,30 @@ def is_workbook(path: Path) -> bool:
 
 
 @contextmanager
-def unpacked(path: Path) -> Iterator[Bytes]:
+def unpacked(path: Path) -> Iterator[Readable]:
     """The content of a file, unpacked where it is packed."""
-    packing = packing_of(path)
+    compression = compression_of(path)
     with path.open("rb") as file:
-        if packing is None:
+        if compression is None:
             yield file
             return
         most = max(SMALL, MOST_RATIO * os.fstat(file.fileno()).st_size)
-        with unpacking(path, packing.name):
-            content = packing.opened(file, path)
-        yield _Bounded(content, path, packing, most)
+        with _explained(path, compression.name):
+            content = compression.opened(file, path)
+        yield _Bounded(content, path, compression, most)
 
 
 class _Bounded:
     """Unpacked bytes, not too many, whose damage is an error of this package."""
 
-    def __init__(self, content: Bytes, path: Path, packing: Packing, most: int) -> None:
+    def __init__(self, content: Readable, path: Path, compression: Compression, most: int) -> None:
         self._content = content
         self._path = path
-        self._packing = packing
+        self._compression = compression
         self._left = most
 
     def read(self, size: int, /) -> bytes:
-        with unpacking(self._path, self._packing.name):
+        with _explained(self._path, self._compression.name):
             block = self._content.read(size)
         self._left -= len(block)
         if self._left < 0:
@@ -169,7 +162,7 @@ class _Bounded:
 
 
 @contextmanager
-def unpacking(path: Path, name: str) -> Iterator[None]:
+def _explained(path: Path, name: str) -> Iterator[None]:
     """What goes wrong while a file is unpacked, as a sentence."""
     try:
         yield

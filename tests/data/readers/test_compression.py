@@ -9,7 +9,7 @@ import pytest
 
 from data.readers.same_table import zipped
 from pmcnet import data
-from pmcnet.data.readers import packing
+from pmcnet.data.readers import compression
 from pmcnet.errors import InputError
 
 TEXT = "a,b\n" + "1,x\n2,y\n" * 500
@@ -50,7 +50,7 @@ def test_streams_one_after_another_are_one_text(tmp_path):
 def test_packed_text_that_unpacks_to_far_more_is_refused(tmp_path, suffix, monkeypatch):
     content = b"a,b\n" + b"1,1\n" * (3 << 18)
     pack = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-    monkeypatch.setattr(packing, "SMALL", 1 << 20)
+    monkeypatch.setattr(compression, "SMALL", 1 << 20)
     path = tmp_path / f"rows.csv{suffix}"
     path.write_bytes(pack[suffix](content) if suffix in pack else zipped(content.decode()))
     with pytest.raises(InputError, match="unpacks to more than 100 times its size"):
