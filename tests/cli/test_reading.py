@@ -80,7 +80,7 @@ def test_predict_and_evaluate_read_standard_input_and_say_how(place):
     content = WAYS["rows.csv.bz2"](table())
     result = CliRunner().invoke(main, ["predict", str(place / "run"), "-"], input=content)
     assert result.exit_code == 0, result.output
-    assert "standard input: delimiter ';', decimal comma, bzip2\n" in result.stderr
+    assert "understood: delimiter ';', decimal comma, bzip2\n" in result.stderr
     result = CliRunner().invoke(main, ["evaluate", str(place / "run"), "-"], input=content)
     assert result.exit_code == 0, result.output
 

@@ -59,7 +59,7 @@ def predict(
     model = load_model(run, device)
     table = opened(data, reading)
     if table.understood:
-        click.echo(f"{table.where}: {', '.join(table.understood)}", err=True)
+        click.echo(f"understood: {', '.join(table.understood)}", err=True)
     column, remark = exposure_column(model, run, table, exposure)
     if remark:
         click.echo(remark, err=True)
