@@ -164,7 +164,8 @@ def test_repeated_column_name_is_refused(fit):
 
 
 def test_wrong_delimiter_is_recognised(fit):
-    fit("x;z;y\n1;2;a\n2;3;b\n", says=("separated by commas, and look separated by semicolons",))
+    says = ("'x;z;y' where ',' separates fields", "look separated by semicolons")
+    fit("x;z;y\n1;2;a\n2;3;b\n", "--delimiter", ",", says=says)
 
 
 def test_bytes_that_are_not_utf8_are_refused(fit):

@@ -181,7 +181,7 @@ def test_rows_keep_their_cells_and_gain_predictions(regressed, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("id,z,x,note\n007,123456789.123,0.5,NA\n008,,1e-3,\n")
     result = done("predict", regressed, path)
-    assert result.stderr == "predicted 2 rows\n"
+    assert result.stderr == "understood: delimiter ','\npredicted 2 rows\n"
     header, *rows = result.stdout.splitlines()
     assert header == "id,z,x,note,prediction,std,lower,upper,epistemic,aleatoric"
     assert rows[0].startswith("007,123456789.123,0.5,NA,")

@@ -6,6 +6,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from sklearn.base import clone
@@ -122,25 +123,37 @@ def test_different_seeds_give_different_draws():
     assert (one.predict(x) != other.predict(x)).any()
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars"])
-def test_frames_with_categories_and_gaps(kind):
-    x, y = numbers(40)
-    columns = {
-        "size": np.where(np.arange(40) % 7 == 0, np.nan, x[:, 0]),
-        "flag": x[:, 1] > 0,
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+def mixed_columns() -> dict[str, list]:
+    x, _ = numbers(40)
+    return {
+        "size": [None if i % 7 == 0 else value for i, value in enumerate(x[:, 0].tolist())],
+        "flag": (x[:, 1] > 0).tolist(),
         "city": [None if i % 9 == 0 else ["rome", "oslo"][i % 2] for i in range(40)],
     }
-    frame = (
-        pd.DataFrame(columns)
-        if kind == "pandas"
-        else pytest.importorskip("polars").DataFrame(columns)
-    )
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_with_categories_and_gaps(kind):
+    frame, (_, y) = FRAMES[kind](mixed_columns()), numbers(40)
     model = PMCNetRegressor(**QUICK).fit(frame, y)
     assert model.encoder_.input_shape == (
         1 + 1 + 2 + 2,
     )  # size, flag, two cities, two kinds of missingness
     assert np.isfinite(model.predict(frame)).all()
     assert list(model.feature_names_in_) == ["size", "flag", "city"]
+
+
+def test_frames_of_every_library_have_the_same_bits():
+    _, y = numbers(40)
+    frames = {kind: make(mixed_columns()) for kind, make in FRAMES.items()}
+    model = PMCNetRegressor(**QUICK).fit(frames["pandas"], y)
+    expected = model.predict(frames["pandas"])
+    for frame in frames.values():
+        assert np.array_equal(model.predict(frame), expected)
+        assert np.array_equal(PMCNetRegressor(**QUICK).fit(frame, y).predict(frame), expected)
 
 
 def test_unseen_level_counts_as_missing_with_a_warning_or_is_refused():

@@ -21,6 +21,7 @@ from torch import nn
 
 from faults.data_readers import DataFolders, ParquetTables
 from faults.mutations import ODD, mutated_bytes, mutated_data, mutated_header, mutated_tensors
+from faults.table_readers import TABLE_READERS
 from pmcnet import PMCNetClassifier, PMCNetRegressor, ais, data
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
@@ -385,6 +386,7 @@ READERS: dict[str, Callable[[], Reader]] = {
     "report": Reports,
     "parquet": ParquetTables,
     "folder": DataFolders,
+    **TABLE_READERS,
 }
 REQUIRED: Sequence[str] = ("model", "checkpoint", "table", "config")
 

@@ -151,7 +151,7 @@ def runs(number: int, folder: Path) -> None:
         finished = fit_run(settings, folder / "run", shown=shown)
     path = RunFolder.open(finished.folder.path).path
     model = type(finished.model).load(finished.folder.model, device="cpu")
-    evaluate_file(model, path, source, target=None, n_passes=5, seed=0)
+    evaluate_file(model, path, data.open_table(source), target=None, n_passes=5, seed=0)
 
 
 def searches(number: int, folder: Path) -> None:

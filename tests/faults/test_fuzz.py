@@ -7,9 +7,10 @@ import pytest
 from faults import fuzz
 from faults.fuzz import fuzzed, main
 from faults.readers import REQUIRED
+from faults.table_readers import TABLE_READERS
 
 
-@pytest.mark.parametrize("name", [*REQUIRED, "parquet", "folder"])
+@pytest.mark.parametrize("name", [*REQUIRED, "parquet", "folder", *TABLE_READERS])
 def test_damaged_file_is_refused_in_a_sentence_or_read(name):
     cases = list(fuzzed(name, range(150), seed=7))
     assert not [case for case in cases if case.outcome not in ("refused", "read")]
@@ -57,7 +58,7 @@ def test_memory_of_a_case_is_its_own(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*REQUIRED, "parquet", "folder", "report"])
+@pytest.mark.parametrize("name", [*REQUIRED, "parquet", "folder", "report", *TABLE_READERS])
 def test_thousand_damaged_files_are_refused_or_read(name):
     n_cases = 100 if name == "report" else 3000
     assert not [

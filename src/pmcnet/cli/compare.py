@@ -57,7 +57,7 @@ def compare(
     there; "quick" is pmcnet with a budget of 60s and every other library with a limit. The last
     line says which to use, and why.
     """
-    from pmcnet.cli.fit import number_or_text, plain_settings
+    from pmcnet.cli.fit import number_or_text, plain_settings, run_name
     from pmcnet.reports.progress import FitProgress
     from pmcnet.runs.compare import compare_runs
     from pmcnet.runs.compared_names import method_names, spending
@@ -67,7 +67,7 @@ def compare(
     names = method_names(methods)
     spent = spending(methods, given["budget"], None if limit is None else number_or_text(limit))
     settings = RunSettings.of(plain_settings(given | {"data": data, "budget": spent.budget}))
-    where = out or RunFolder.free(Path("runs"), f"{Path(data).name.split('.')[0]}-compare")
+    where = out or RunFolder.free(Path("runs"), f"{run_name(data)}-compare")
     remarks = [text for text in (names.remark, spent.remark(names)) if text]
     with FitProgress() as shown:
         compared = compare_runs(

@@ -1,8 +1,11 @@
 """`pmcnet evaluate RUN DATA`: how good a model is on rows whose truth is known."""
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+from pmcnet.cli.read_options import opened, reading_options
 
 
 @click.command()
@@ -15,6 +18,7 @@ import click
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--device", default="auto", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@reading_options
 def evaluate(
     run: Path,
     data: str,
@@ -25,6 +29,7 @@ def evaluate(
     seed: int,
     device: str,
     as_json: bool,
+    **reading: Any,
 ) -> None:
     """Metrics of the model of RUN on DATA, with credible intervals over its draws."""
     from pmcnet.cli.output import print_json, print_metrics, print_verdict
@@ -34,7 +39,7 @@ def evaluate(
     record = evaluate_file(
         load_model(run, device),
         run,
-        data,
+        opened(data, reading),
         target=target,
         exposure=exposure,
         event=event,

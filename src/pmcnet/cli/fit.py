@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from pmcnet.cli.read_options import reading_options
+
 
 class MethodOption(click.Option):
     """An option whose help lists the methods, which take a second to import, when it is shown."""
@@ -100,7 +102,7 @@ def model_options(command: Any) -> Any:
     ]
     for option in reversed(options):
         command = option(command)
-    return command
+    return reading_options(command)
 
 
 class _Fit(click.Command):
@@ -114,8 +116,8 @@ class _Fit(click.Command):
         formatter.write_paragraph()
         with formatter.indentation():
             formatter.write_text(
-                f"DATA is a {format_names()} file, or the name of a built-in dataset (pmcnet "
-                "datasets)."
+                f"DATA is a {format_names()} file, - for standard input, the URL of a database "
+                "with --sql, or the name of a built-in dataset (pmcnet datasets)."
             )
 
 
@@ -163,13 +165,15 @@ def fit(
     from pmcnet.distributed import joined
     from pmcnet.estimators.plan import resolve_device
     from pmcnet.reports.progress import FitProgress
-    from pmcnet.runs.config import RunSettings, read_config
+    from pmcnet.runs.config import READING, RunSettings, read_config
     from pmcnet.runs.fit import fit_run, resume_run
     from pmcnet.runs.processes import begun_before, follow
 
     base = read_config(config) if config else {}
     provenance = base.pop("provenance", {})
     chosen = plain_settings(given | {"data": data, "method": method})
+    if data is not None and base.get("data") not in (None, data):  # read in its own way
+        base = {name: value for name, value in base.items() if name not in READING}
     if options:
         chosen["method_options"] = base.get("method_options", {}) | dict(map(_option, options))
     settings = RunSettings.of(base | chosen)
@@ -198,7 +202,15 @@ def _free_place(data: str) -> Path:
         raise InputError(
             "a run of several processes needs --out, so that it finds its folder after a restart."
         )
-    return RunFolder.free(Path("runs"), Path(data).name.split(".")[0] or "run")
+    return RunFolder.free(Path("runs"), run_name(data))
+
+
+def run_name(data: str) -> str:
+    """What a run on that table is called."""
+    _, is_url, rest = data.partition("?")[0].partition("://")
+    place = rest.partition("/")[2] if is_url else data  # of a URL no user, password or parameter
+    name = Path(place).name.split(".")[0]
+    return name if name not in ("", "-") else "run"
 
 
 def show(finished: Any, as_json: bool) -> None:

@@ -1,8 +1,11 @@
 """`pmcnet predict RUN DATA`: predictions with their uncertainty for new rows."""
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+from pmcnet.cli.read_options import opened, reading_options
 
 
 @click.command()
@@ -29,6 +32,7 @@ import click
     "--passes", "n_passes", type=click.IntRange(min=1), help="Networks to average; all when absent."
 )
 @click.option("--device", default="auto", show_default=True)
+@reading_options
 def predict(
     run: Path,
     data: str,
@@ -37,6 +41,7 @@ def predict(
     coverage: float,
     n_passes: int | None,
     device: str,
+    **reading: Any,
 ) -> None:
     """Add predictions to the rows of DATA, with the model of RUN.
 
@@ -52,12 +57,15 @@ def predict(
     if not 0 < coverage < 1:
         raise InputError(f"--coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
     model = load_model(run, device)
-    column, remark = exposure_column(model, run, data, exposure)
+    table = opened(data, reading)
+    if table.understood:
+        click.echo(f"understood: {', '.join(table.understood)}", err=True)
+    column, remark = exposure_column(model, run, table, exposure)
     if remark:
         click.echo(remark, err=True)
     n_rows = predict_file(
         model,
-        data,
+        table,
         out,
         exposure=column,
         coverage=coverage,

@@ -15,8 +15,10 @@ from pmcnet.data.datasets.data_folder import data_folder
 from pmcnet.data.datasets.images import Images, ImageSplit
 from pmcnet.data.datasets.svhn import crops as svhn_crops
 from pmcnet.data.fingerprint import fingerprint
-from pmcnet.data.frames import built_in_target, frame_chunks, read_frame
+from pmcnet.data.frames import built_in_target, frame_chunks, open_table, read_frame
+from pmcnet.data.readers.base import TableFile
 from pmcnet.data.readers.cells import Kind, column_kinds
+from pmcnet.data.readers.options import ReadOptions
 from pmcnet.data.scaling import Scaler, standardise, standardise_each
 from pmcnet.data.splits import (
     PAPER_SPLITS,
@@ -37,10 +39,12 @@ __all__ = [
     "Images",
     "Kind",
     "Labels",
+    "ReadOptions",
     "Scaler",
     "Split",
     "SplitSettings",
     "Table",
+    "TableFile",
     "Task",
     "built_in_target",
     "catalogue",
@@ -56,6 +60,7 @@ __all__ = [
     "load",
     "load_images",
     "names",
+    "open_table",
     "paper_split",
     "read_frame",
     "split",

@@ -3,6 +3,8 @@
     frame = data.read_frame("rows.csv")                    # types are inferred from whole columns
     kinds = data.column_kinds(frame)                       # {"age": "number", "city": "text"}
     chunks = data.frame_chunks("more.csv", columns=kinds)  # the same types in every chunk
+    table = data.open_table("rows.txt", data.ReadOptions(decimal=","))
+    table.understood                                       # ("delimiter ';'", "decimal comma")
 
 The formats are those of `readers.registry`. Missing: an empty field, NA, N/A, n/a, NaN, nan, null,
 NULL and None; `?` too in a column where everything else is a number, while among strings it is a
@@ -11,61 +13,93 @@ level like others. `inf` is a number.
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from pmcnet.data.datasets.catalogue import check_no_images, load, names
 from pmcnet.data.readers import registry
-from pmcnet.data.readers.base import Reader, slices
+from pmcnet.data.readers.base import TableFile
 from pmcnet.data.readers.cells import Kind, shown
+from pmcnet.data.readers.database import is_database, query_result
+from pmcnet.data.readers.options import ReadOptions
+from pmcnet.data.readers.standard_input import NAME as STANDARD_INPUT
+from pmcnet.data.readers.standard_input import standard_input
 from pmcnet.data.table import Table
 from pmcnet.errors import InputError
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
+DEFAULT = ReadOptions()
+"""Everything is found out."""
 
-def read_frame(source: str | Path) -> "DataFrame":
-    """The table of that name or path.
+
+def open_table(source: str | Path, asked: ReadOptions = DEFAULT) -> TableFile:
+    """The table of that name, path or URL, its form found out: what `understood` says.
+
+    Args:
+        source: One of `names()`; the path of a file with a suffix of `readers.registry`; "-" for
+            standard input; or the URL of a database. A name of `names()` is the built-in dataset
+            even where a file is called the same: a file is read only by a path with a suffix.
+        asked: What is known of it.
+    """
+    if _is_built_in(source):
+        asked.check((), f"{source} is a built-in dataset")
+        return BuiltIn.of(str(source))
+    if is_database(str(source)):
+        return query_result(str(source), asked)
+    if asked.sql:
+        raise InputError(
+            f"sql asks a database, which is named by a URL like sqlite:///shop.db; got "
+            f"{shown(source, 200)}. Give its URL, or leave sql out."
+        )
+    if str(source) == STANDARD_INPUT:
+        path = standard_input()
+        found = registry.recognised(path, asked).opened(path, asked)
+        return replace(found, where="standard input", place=STANDARD_INPUT)
+    path = _located(source)
+    return registry.reader_of(path, asked).opened(path, asked)
+
+
+def read_frame(source: str | Path, asked: ReadOptions = DEFAULT) -> "DataFrame":
+    """The table of that name, path or URL.
 
     A column holds numbers or booleans if all of its cells do, else strings. Booleans with gaps
     become 1, 0 and NaN.
 
     Args:
-        source: One of `names()`, or the path of a file with a suffix of `readers.registry`. A name
-            of `names()` is the built-in dataset even where a file is called the same: a file is
-            read only by a path with a suffix.
+        source: As for `open_table`.
+        asked: What is known of it.
     """
-    if _is_built_in(source):
-        return _built_in_frame(load(str(source)))
-    path, reader = _located(source)
-    return reader.frame(path)
+    return open_table(source, asked).frame()
 
 
 def frame_chunks(
-    source: str | Path, n_rows: int = 50_000, *, columns: Mapping[str, Kind] | None = None
+    source: str | Path,
+    n_rows: int = 50_000,
+    *,
+    columns: Mapping[str, Kind] | None = None,
+    asked: ReadOptions = DEFAULT,
 ) -> Iterator["DataFrame"]:
     """The table in pieces, in order and in bounded memory; rows are numbered through.
 
     Path, header and first row are checked at once, later rows as they come. Columns that are not in
-    `columns` stay unchanged: from CSV as strings, letter by letter (007 stays 007, NA stays NA),
+    `columns` stay unchanged: from text as strings, letter by letter (007 stays 007, NA stays NA),
     else as they are stored.
 
     Args:
-        source: As for `read_frame`.
+        source: As for `open_table`.
         n_rows: Rows of a piece, at most.
         columns: "number" for columns to come as float64, "text" for strings, with missing values
             recognised in both.
+        asked: What is known of it.
     """
     if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 1:
         raise InputError(f"n_rows must be a whole number of rows, at least 1; got {n_rows!r}.")
-    if _is_built_in(source):
-        frame = _built_in_frame(load(str(source)))
-        return slices(frame, columns or {}, int(n_rows), where=str(source))
-    path, reader = _located(source)
-    return reader.chunks(path, columns or {}, int(n_rows))
+    return open_table(source, asked).chunks(columns or {}, int(n_rows))
 
 
 def built_in_target(name: str) -> str:
@@ -87,7 +121,7 @@ def _is_built_in(source: str | Path) -> bool:
     return str(source) in names()
 
 
-def _located(source: str | Path) -> tuple[Path, Reader]:
+def _located(source: str | Path) -> Path:
     path = Path(source)
     if not os.path.exists(path):  # unlike the method, False for a name that is too long
         built_in = f" It is no built-in dataset either; those are {', '.join(names())}."
@@ -96,16 +130,30 @@ def _located(source: str | Path) -> tuple[Path, Reader]:
             f"there is no file {shown(source, 200)} (looked in {folder})."
             f"{'' if path.suffix else built_in} Check the path."
         )
-    return path, registry.reader_of(path)
+    return path
 
 
-def _built_in_frame(table: Table) -> "DataFrame":
-    """Features under their names, then the target: names of classes, or the response."""
-    import pandas as pd  # takes long to import
+@dataclass(frozen=True, kw_only=True)
+class BuiltIn(TableFile):
+    """A built-in table: features under their names, then the target."""
 
-    frame = pd.DataFrame(table.x, columns=list(table.features))
-    frame[_target(table)] = np.array(table.classes)[table.y].tolist() if table.classes else table.y
-    return frame
+    table: Table
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """The table of that name."""
+        table = load(name)
+        return cls(where=name, place=name, names=(*table.features, _target(table)), table=table)
+
+    def frame(self) -> "DataFrame":
+        """The whole table; the target are names of classes, or the response."""
+        import pandas as pd  # takes long to import
+
+        table = self.table
+        frame = pd.DataFrame(table.x, columns=list(table.features))
+        target = np.array(table.classes)[table.y].tolist() if table.classes else table.y
+        frame[self.names[-1]] = target
+        return frame
 
 
 def _target(table: Table) -> str:

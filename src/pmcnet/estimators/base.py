@@ -87,8 +87,8 @@ class PMCNetEstimator(FittedModel):
         """Sample the posterior of the network's weights.
 
         Args:
-            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
-                (N, C, H, W).
+            X: rows (N, d): an array, or a table of pandas, polars or pyarrow; with a module also
+                images (N, C, H, W).
             y: classes of any type, or one number per row (N,).
             sample_weight: how often each row counts (N,).
         """

@@ -4,6 +4,7 @@ import warnings
 from typing import Any, Literal
 
 import numpy as np
+from narwhals.stable.v2.dependencies import is_into_dataframe
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_array, validate_data  # type: ignore[import-untyped]
 
@@ -15,7 +16,7 @@ Unseen = Literal["missing", "error"]
 
 
 def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
-    """X after scikit-learn's checks: a DataFrame as it is, anything else as an array.
+    """X after scikit-learn's checks: a table as it is, anything else as an array.
 
     Args:
         estimator: whose rows they are.
@@ -24,7 +25,7 @@ def checked_rows(estimator: BaseEstimator, X: Any, *, reset: bool) -> Any:
     """
     if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
         raise InputError("X is a lazy frame, whose rows are not there yet. Give X.collect().")
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+    if is_into_dataframe(X):
         validate_data(estimator, X, skip_check_array=True, reset=reset)
         if len(X) == 0:
             raise InputError("Found array with 0 sample(s), while a minimum of 1 is required.")

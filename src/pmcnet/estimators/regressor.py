@@ -125,8 +125,8 @@ class PMCNetRegressor(NumberEstimator):
         """Sample the posterior of the network's weights.
 
         Args:
-            X: rows (N, d): an array or a DataFrame of pandas or polars; with a module also images
-                (N, C, H, W).
+            X: rows (N, d): an array, or a table of pandas, polars or pyarrow; with a module also
+                images (N, C, H, W).
             y: one number per row (N,); for times until an event (N, 2), the time and whether the
                 event was observed then (1) or the row is censored (0), or a structured array.
             sample_weight: how often each row counts (N,).

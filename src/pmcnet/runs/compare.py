@@ -62,7 +62,8 @@ def compare_runs(
         remarks: shown before the first fit.
     """
     prepared = prepare(settings)
-    each = {name: _own(prepared.settings, name) for name in methods if name not in COMPETITORS}
+    read_again = replace(prepared.settings, data=settings.data)  # a URL, its password included
+    each = {name: _own(read_again, name) for name in methods if name not in COMPETITORS}
     others = [name for name in methods if name in COMPETITORS]
     for own in each.values():
         unfitted(own, prepared.task)
@@ -83,7 +84,9 @@ def compare_runs(
         for name, own in each.items():
             shown.stage(f"{name}:")
             found = tuned(own, rows, shown=shown) if name in searched else None
-            finished.append(fit_run(found.settings if found else own, out / name, shown=shown))
+            chosen = found.settings if found else own
+            same = prepared.fingerprint
+            finished.append(fit_run(chosen, out / name, shown=shown, fingerprint=same))
             entries.append(_entry(finished[-1], found))
         if len(prepared.y_test):
             entries, advice = _contest(finished, entries, others, prepared, shown, limit)
@@ -92,7 +95,7 @@ def compare_runs(
             folder.discard()
         raise
     compared = {"comparison": entries, "recommendation": advice}
-    record = {"data": settings.data, "methods": entries, "recommendation": advice}
+    record = {"data": prepared.settings.data, "methods": entries, "recommendation": advice}
     write_json(out / "comparison.json", record)
     page = write_report(finished[0].report | compared, out / "report.html")
     return Comparison(out, entries, page, advice)

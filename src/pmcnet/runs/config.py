@@ -12,6 +12,7 @@ import tomli_w
 
 from pmcnet.bnn.networks.mlp import ACTIVATIONS
 from pmcnet.bnn.priors.registry import PRIORS
+from pmcnet.data import ReadOptions
 from pmcnet.errors import InputError
 from pmcnet.estimators.encoding import SCALINGS
 from pmcnet.estimators.formulation import NOISES, SCALES, SEARCHES, AskedNoise, PriorStd
@@ -20,6 +21,9 @@ from pmcnet.io.files import one_line, read_file
 from pmcnet.methods.settings import UNSET, Value
 
 Task = Literal["regression", "classification"]
+
+READING = tuple(item.name for item in fields(ReadOptions))
+"""The settings that say how the table is read."""
 
 MOST_LAYERS, MOST_UNITS = 100, 100_000
 MOST_PASSES = 1 << 20
@@ -34,7 +38,13 @@ class RunSettings:
     """What decides a run: on the same data and kind of device, the same settings give its numbers.
 
     Args:
-        data: a file or the name of a built-in dataset.
+        data: a file, "-" for standard input, the URL of a database, or the name of a built-in
+            dataset.
+        delimiter: see `ReadOptions`, as for the next four; what is empty is found out.
+        decimal: the decimal mark of numbers in text.
+        encoding: of text.
+        sheet: of a workbook.
+        sql: the query of a database.
         target: the column to predict; for a built-in dataset its own when empty.
         task: "auto" takes strings, booleans and few whole numbers for classes.
         exposure: the column of exposures, where the target is counts; it is no feature.
@@ -61,6 +71,11 @@ class RunSettings:
     """
 
     data: str
+    delimiter: str = ""
+    decimal: str = ""
+    encoding: str = ""
+    sheet: str = ""
+    sql: str = ""
     target: str = ""
     task: Literal["auto", "regression", "classification"] = "auto"
     exposure: str = ""
@@ -85,7 +100,13 @@ class RunSettings:
     seed: int = 0
     device: str = "auto"
 
+    @property
+    def reading(self) -> ReadOptions:
+        """How the table is to be read."""
+        return ReadOptions(**{name: getattr(self, name) for name in READING})
+
     def __post_init__(self) -> None:
+        _ = self.reading  # its own checks
         for name, allowed in CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise InputError(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pmcnet import data
+from pmcnet.data import TableFile
 from pmcnet.data.readers.cells import listed, replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
@@ -20,7 +20,7 @@ from pmcnet.runs.target_column import numbers_of, present
 def evaluate_file(
     model: Model,
     run: Path,
-    source: str,
+    table: TableFile,
     *,
     target: str | None,
     exposure: str | None = None,
@@ -33,7 +33,7 @@ def evaluate_file(
     Args:
         model: of the run.
         run: the run's folder, which knows the target.
-        source: a file or the name of a built-in dataset.
+        table: as `data.open_table` gives it.
         target: the column with the truth, if other than the run's.
         exposure: that of exposures, likewise; "" for none.
         event: that of events, likewise.
@@ -43,7 +43,7 @@ def evaluate_file(
     folder = RunFolder(run)
     if target is None and folder.config.is_file():
         target = read_config(folder.config).get("target")
-    frame = data.read_frame(source)
+    frame, source = table.frame(), table.where
     if not target or target not in frame.columns:
         named = (
             f"has no target column {target!r}"
@@ -65,6 +65,6 @@ def evaluate_file(
         truth = numbers_of(truth, target)
     names = ColumnNames.of_run(model, run, exposure, event)
     second = second_of(frame, names, target, source)
-    rows = read_rows(model, source)[known]
+    rows = read_rows(model, table)[known]
     predictions = predictions_of(model, rows, truth, second, n_passes=n_passes, seed=seed)
     return metrics_record(model, predictions.scored(), n_test=len(frame), fit_seconds=None)

@@ -82,8 +82,9 @@ def fit_run(
     prepared = prepare(settings)
     if fingerprint not in (None, prepared.fingerprint):
         raise InputError(
-            f"{settings.data} is not the table that the config was written for: its fingerprint "
-            "differs. Give that table, or remove [provenance] from the config to fit this one."
+            f"{prepared.settings.data} is not the table that was read before: its fingerprint "
+            "differs. Give that table (a query needs ORDER BY), or remove [provenance] from the "
+            "config to fit this one."
         )
     model = unfitted(prepared.settings, prepared.task)
     folder = RunFolder.create(out)
@@ -200,6 +201,7 @@ def _run(
         )
         return problem(prepared, settled[0], with_formulation=found is not None)
 
+    shown.stage(prepared.described)
     for remark in (*prepared.remarks, *([begun.remark] if begun.remark else [])):
         shown.stage(remark)
     write_text(folder.config, config_text(asked, _provenance(prepared, asked) | begun.provenance))
@@ -273,6 +275,7 @@ def _provenance(prepared: RunRows, asked: RunSettings) -> dict[str, Any]:
 
     return {
         "data_fingerprint": prepared.fingerprint,
+        "table": prepared.described,
         "task": prepared.task,
         "asked_method": asked.method,
         "asked_prior_std": asked.prior_std,

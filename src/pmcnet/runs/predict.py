@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pmcnet import data
-from pmcnet.data import Kind
+from pmcnet.data import Kind, TableFile
 from pmcnet.data.csv_injection import guarded, guarded_column, has_carriage_return
 from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.estimators import PMCNetClassifier
@@ -74,27 +73,28 @@ def selected(model: Model, frame: "DataFrame") -> "DataFrame":
     return frame.reindex(columns=every)
 
 
-def exposure_column(model: Model, run: Path, source: str, asked: str | None) -> tuple[str, str]:
+def exposure_column(
+    model: Model, run: Path, table: TableFile, asked: str | None
+) -> tuple[str, str]:
     """The column of exposures, and a remark where the table lacks that of the run.
 
     Args:
         model: of the run.
         run: the run's folder.
-        source: as for `predict_file`.
+        table: as for `predict_file`.
         asked: the column, if other than the run's; "" for none.
     """
     name = ColumnNames.of_run(model, run, asked, None).exposure
-    head = next(iter(data.frame_chunks(source, n_rows=1)), None) if name else None
-    if head is None or name in head.columns:
+    if not name or name in table.names:
         return name, ""
     if asked:
-        raise InputError(missing(head, name, source, "exposure"))
-    return "", f"{source} has no column {name!r}: predictions are for an exposure of 1."
+        raise InputError(missing(table.names, name, table.where, "exposure"))
+    return "", f"{table.where} has no column {name!r}: predictions are for an exposure of 1."
 
 
 def predict_file(
     model: Model,
-    source: str,
+    table: TableFile,
     out: Path | None,
     *,
     exposure: str = "",
@@ -106,7 +106,7 @@ def predict_file(
 
     Args:
         model: a fitted model of a table.
-        source: a file or the name of a built-in dataset.
+        table: as `data.open_table` gives it.
         out: where to write, standard output when absent; either gets the whole table or nothing.
         exposure: the column of exposures, "" for an exposure of 1.
         coverage: of the intervals of a regression, and of the sets of a conformal classification.
@@ -119,7 +119,7 @@ def predict_file(
         model = model.thinned(n_passes)
     if out is None:  # not straight to standard output: a bad row may come late in the table
         with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
-            n_rows = _write(model, source, spool, kinds, exposure, coverage, progress)
+            n_rows = _write(model, table, spool, kinds, exposure, coverage, progress)
             spool.seek(0)
             shutil.copyfileobj(spool, sys.stdout)
         return n_rows
@@ -127,7 +127,7 @@ def predict_file(
     try:
         part.unlink(missing_ok=True)  # a link would be followed
         with part.open("w", encoding="utf-8", newline="") as file:
-            n_rows = _write(model, source, file, kinds, exposure, coverage, progress)
+            n_rows = _write(model, table, file, kinds, exposure, coverage, progress)
         os.replace(part, out)
     except OSError as error:
         raise InputError(
@@ -152,7 +152,7 @@ def _check_free(out: Path | None) -> None:
 
 def _write(
     model: Model,
-    source: str,
+    table: TableFile,
     file: TextIO,
     kinds: dict[str, Kind],
     exposure: str,
@@ -165,7 +165,7 @@ def _write(
     if exposure:
         kinds = {exposure: "number", **kinds}
     with ThreadPoolExecutor(1) as writer:
-        for raw, chunk in ahead(_chunks(source, kinds)):
+        for raw, chunk in ahead(_pairs(table, kinds)):
             rows = _encoded(model, selected(model, chunk), unseen, first_row=n_rows + 1)
             if exposure:
                 found = exposures(chunk[exposure], exposure, n_rows + 1)
@@ -174,8 +174,8 @@ def _write(
             clash = next((name for name in added if name in raw.columns), None)
             if clash is not None:
                 raise InputError(
-                    f"{source} has a column {clash!r} already, as predictions are called. Rename "
-                    "or drop it."
+                    f"{table.where} has a column {clash!r} already, as predictions are called. "
+                    "Rename or drop it."
                 )
             if writing is not None:
                 writing.result()
@@ -256,21 +256,19 @@ def _encoded(model: Model, x: "DataFrame", unseen: Counter[str], *, first_row: i
         raise
 
 
-def _chunks(source: str, kinds: dict[str, Kind]) -> Iterator[tuple["DataFrame", "DataFrame"]]:
-    """Pieces of the table: as it is in the file, and the model's columns as the model needs them.
+def _pairs(
+    table: TableFile, kinds: Mapping[str, Kind]
+) -> Iterator[tuple["DataFrame", "DataFrame"]]:
+    """Pieces of the table: as it is stored, and the model's columns as the model needs them.
 
     A column that the table lacks is left for `selected` to refuse.
     """
-    head = next(iter(data.frame_chunks(source, n_rows=1)), None)
-    present = (
-        {} if head is None else {name: kind for name, kind in kinds.items() if name in head.columns}
-    )
-    raw = data.frame_chunks(source, n_rows=CHUNK_ROWS)
-    return zip(raw, data.frame_chunks(source, n_rows=CHUNK_ROWS, columns=present), strict=True)
+    present = {name: kind for name, kind in kinds.items() if name in table.names}
+    return table.pairs(present, CHUNK_ROWS)
 
 
-def read_rows(model: Model, source: str) -> "DataFrame":
+def read_rows(model: Model, table: TableFile) -> "DataFrame":
     """The model's columns of a whole table, read as the model needs them."""
     from pandas import concat
 
-    return concat([selected(model, chunk) for _, chunk in _chunks(source, feature_kinds(model))])
+    return concat([selected(model, chunk) for _, chunk in _pairs(table, feature_kinds(model))])

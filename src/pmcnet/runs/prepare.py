@@ -1,7 +1,6 @@
 """From settings to rows: the table is read and checked before anything is written."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,13 +54,14 @@ class RunRows(NamedTuple):
     second_test: SecondColumn = NO_COLUMN
     x_missing: "DataFrame | None" = None
     missing_rows: NDArray[np.int64] = NO_ROWS  # whose target is missing, positions in the table
+    described: str = ""  # how the table was read
 
 
 def prepare(settings: RunSettings) -> RunRows:
     """Read the table, find target and task, split the rows."""
-    whole = data.read_frame(settings.data)
-    place = settings.data if settings.data in data.names() else str(Path(settings.data).resolve())
-    settings = replace(settings, data=place, target=_target(settings, whole))
+    table = data.open_table(settings.data, settings.reading)
+    whole = table.frame()
+    settings = replace(settings, data=table.place, target=_target(settings, whole))
     cells = target_cells(whole[settings.target], settings.task)
     named = rows_with_target(cells.column, settings)
     frame = replaced(whole, {settings.target: cells.column}).iloc[named.rows]
@@ -95,6 +95,7 @@ def prepare(settings: RunSettings) -> RunRows:
         second.at(test),
         everything.iloc[named.missing].reset_index(drop=True),
         named.missing,
+        table.described(whole),
     )
 
 
@@ -134,7 +135,7 @@ def _target(settings: RunSettings, frame: "DataFrame") -> str:
     if settings.target == "" and settings.data in data.names():
         return data.built_in_target(settings.data)
     if settings.target not in map(str, frame.columns):
-        raise InputError(missing(frame, settings.target, settings.data, "target"))
+        raise InputError(missing(frame.columns, settings.target, settings.data, "target"))
     return settings.target
 
 

@@ -3,6 +3,7 @@
 It is no feature.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -131,7 +132,7 @@ def second_of(frame: "DataFrame", names: ColumnNames, target: str, data: str) ->
     """
     for option, name in names._asdict().items():
         if name and name not in frame.columns:
-            raise InputError(missing(frame, name, data, option))
+            raise InputError(missing(frame.columns, name, data, option))
         if name and name == target:
             raise InputError(
                 f"{name!r} is both target and {option}. Use --{option} with another column."
@@ -143,9 +144,9 @@ def second_of(frame: "DataFrame", names: ColumnNames, target: str, data: str) ->
     )
 
 
-def missing(frame: "DataFrame", name: str, data: str, option: str) -> str:
+def missing(names: Iterable[object], name: str, data: str, option: str) -> str:
     """Says that there is no such column, and which there are."""
-    columns = [str(each) for each in frame.columns]
+    columns = list(map(str, names))
     shown = ", ".join(columns[:10]) + (", ..." if len(columns) > 10 else "")
     asked = f"there is no column {name!r}" if name else f"no {option} column was named"
     return f"{asked} in {data}; its columns are {shown}. Use --{option} COLUMN."

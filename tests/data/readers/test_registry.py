@@ -1,6 +1,7 @@
 """A file format is one reader and one line of the registry, which every list of formats uses."""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -9,31 +10,40 @@ import pytest
 from cli.commands import TINY, done
 from pmcnet import data
 from pmcnet.data.readers import registry
-from pmcnet.data.readers.base import Reader, check_names, check_some_rows
+from pmcnet.data.readers.base import Reader, TableFile
+from pmcnet.data.readers.options import ReadOptions
 from pmcnet.errors import InputError
 
 DOCS = Path(__file__).parents[3] / "docs"
 
 
-class JsonLines(Reader):
-    """One object in each line."""
+@dataclass(frozen=True, kw_only=True)
+class PairsFile(TableFile):
+    """A table that can only be read whole."""
 
-    def frame(self, path: Path) -> pd.DataFrame:
-        frame = pd.read_json(path, lines=True)
-        check_names(tuple(frame.columns), path)
-        check_some_rows(len(frame), path)
-        return frame
+    path: Path
+
+    def frame(self) -> pd.DataFrame:
+        lines = self.path.read_text().splitlines()
+        frame = pd.DataFrame([dict(pair.split("=") for pair in line.split()) for line in lines])
+        return frame.astype({"x": float, "y": int})
+
+
+class Pairs(Reader):
+    """Lines of NAME=VALUE."""
+
+    def opened(self, path: Path, asked: ReadOptions) -> PairsFile:
+        names = tuple(pair.split("=")[0] for pair in path.read_text().split("\n")[0].split())
+        return PairsFile(where=str(path), place=str(path), names=names, path=path)
 
 
 @pytest.fixture
 def rows(tmp_path, monkeypatch) -> Path:
     """A file of a format that one line makes known."""
-    toy = JsonLines(name="JSON lines", suffixes=(".jsonl",))
+    toy = Pairs(name="pairs", suffixes=(".pairs",))
     monkeypatch.setattr(registry, "READERS", (*registry.READERS, toy))
-    path = tmp_path / "rows.JSONL"
-    path.write_text(
-        "".join(f'{{"x": {i / 7}, "city": "{"ab"[i % 2]}", "y": {i}}}\n' for i in range(30))
-    )
+    path = tmp_path / "rows.PAIRS"
+    path.write_text("".join(f"x={i / 7} city={'ab'[i % 2]} y={i}\n" for i in range(30)))
     return path
 
 
@@ -48,7 +58,7 @@ def test_registered_format_is_read_in_chunks_without_further_code(rows):
     assert [len(chunk) for chunk in chunks] == [20, 10]
     assert [str(chunk["y"].dtype) for chunk in chunks] == ["float64", "float64"]
     assert chunks[1].index[0] == 20
-    with pytest.raises(InputError, match=r"rows\.JSONL has no column 'z'"):
+    with pytest.raises(InputError, match=r"rows\.PAIRS has no column 'z'"):
         data.frame_chunks(rows, columns={"z": "number"})
 
 
@@ -59,16 +69,18 @@ def test_registered_format_is_fitted_and_predicted(rows, tmp_path):
 
 
 def test_registered_format_is_named_in_errors_and_help(rows, tmp_path):
-    (tmp_path / "rows.xlsx").touch()
-    with pytest.raises(InputError, match=r"must end in one of \.csv, .*, \.parquet, \.jsonl; got"):
-        data.read_frame(tmp_path / "rows.xlsx")
-    with pytest.raises(InputError, match=r"is a folder.*\.jsonl"):
+    (tmp_path / "rows.xls").touch()
+    with pytest.raises(InputError, match=r"must end in one of \.csv, .*, \.pairs; got"):
+        data.read_frame(tmp_path / "rows.xls")
+    with pytest.raises(InputError, match=r"is a folder.*\.pairs"):
         data.read_frame(tmp_path)
-    assert "CSV, TSV, Parquet or JSON lines file" in " ".join(done("fit", "--help").stdout.split())
+    assert "Feather, JSON lines or pairs file" in " ".join(done("fit", "--help").stdout.split())
 
 
 def test_help_names_the_formats():
-    assert "DATA is a CSV, TSV or Parquet file" in " ".join(done("fit", "--help").stdout.split())
+    assert "DATA is a CSV, TSV, Excel, Parquet, Feather or JSON lines file" in " ".join(
+        done("fit", "--help").stdout.split()
+    )
 
 
 def test_documentation_lists_the_formats():

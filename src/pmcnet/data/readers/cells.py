@@ -33,8 +33,13 @@ _BOOLEANS: Mapping[str, float] = MappingProxyType(
 )
 
 
-def number(word: str) -> float | None:
-    """The number a word stands for: NaN for a missing value, None for a word that is no number."""
+def number(word: str, decimal: str = ".") -> float | None:
+    """The number a word stands for: NaN for a missing value, None for a word that is no number.
+
+    Args:
+        word: a cell.
+        decimal: the mark before its decimals, "." or ",".
+    """
     word = word.strip()
     if word in MISSING_NUMBER:
         return math.nan
@@ -42,19 +47,24 @@ def number(word: str) -> float | None:
         return _BOOLEANS[word]
     if "_" in word or not word.isascii():  # float() takes 1_000 and the digits of every script
         return None
+    if decimal == ",":
+        if "." in word:
+            return None
+        word = word.replace(",", ".", 1)
     try:
         return float(word)
     except ValueError:
         return None
 
 
-def to_numbers(column: "Series", *, where: str, first_row: int = 1) -> "Series":
+def to_numbers(column: "Series", *, where: str, first_row: int = 1, decimal: str = ".") -> "Series":
     """The column as float64.
 
     Args:
         column: Of numbers, booleans or words.
         where: Names the file in errors.
         first_row: Number of the column's first row in that file.
+        decimal: The mark before the decimals of words.
     """
     import pandas as pd  # takes long to import
 
@@ -63,12 +73,15 @@ def to_numbers(column: "Series", *, where: str, first_row: int = 1) -> "Series":
     values = np.full(len(column), math.nan)
     present = column.notna().to_numpy()
     for row, word in zip(np.flatnonzero(present).tolist(), column[present], strict=True):
-        value = number(str(word))
+        value = number(str(word), decimal)
         if value is None:
+            other = "," if decimal == "." else "."
+            marked = number(str(word), other) is not None
+            asked = f" If {other!r} is its decimal mark, ask for it (--decimal {other})."
             raise InputError(
                 f"column {column.name!r} of {where} must hold numbers; row {first_row + row} (the "
                 f"header not counted) holds {shown(word)}. Correct it, or leave the cell empty if "
-                "the value is missing."
+                f"the value is missing.{asked if marked else ''}"
             )
         values[row] = value
     return pd.Series(values, index=column.index, name=column.name)
@@ -82,10 +95,14 @@ def to_strings(column: "Series") -> "Series":
     return column.map(str, na_action="ignore").astype(strings)
 
 
-def inferred(column: "Series") -> "Series":
+def inferred(column: "Series", decimal: str = ".") -> "Series":
     """A column that pandas read whole, as numbers if it holds them among ` NA` and `?`.
 
     Booleans with gaps become 1 and 0.
+
+    Args:
+        column: Of words, or as pandas read it.
+        decimal: The mark before the decimals of words.
     """
     import pandas as pd
 
@@ -99,7 +116,7 @@ def inferred(column: "Series") -> "Series":
     for word in column.tolist():
         if word in numbers or not isinstance(word, str):  # seen, or missing
             continue
-        value = number(word)
+        value = number(word, decimal)
         if value is None:
             return column
         numbers[word] = value

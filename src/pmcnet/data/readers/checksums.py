@@ -17,7 +17,7 @@ from pmcnet.io.files import one_line
 
 _BLOCK = 1 << 20
 
-_DAMAGE = (
+DAMAGE = (
     ArithmeticError,
     AttributeError,
     EOFError,
@@ -34,6 +34,7 @@ _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
 )
+"""What the standard library raises for a damaged file."""
 
 
 class Readable(Protocol):
@@ -92,7 +93,7 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(
             f"{path} may not be read by you. Ask its owner, or: chmod u+r '{path}'."
         ) from error
-    except _DAMAGE as error:
+    except DAMAGE as error:
         raise InputError(
             f"{path} is damaged or of another kind: {one_line(error)}. Replace it by the official "
             "file."

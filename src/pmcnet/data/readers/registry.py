@@ -3,19 +3,25 @@
 from pathlib import Path
 
 from pmcnet.data.readers.base import Reader
-from pmcnet.data.readers.csv import CSV, TSV
+from pmcnet.data.readers.delimited import DELIMITED
+from pmcnet.data.readers.excel import EXCEL
+from pmcnet.data.readers.feather import FEATHER
+from pmcnet.data.readers.json_lines import JSON_LINES
+from pmcnet.data.readers.options import ReadOptions
 from pmcnet.data.readers.parquet import PARQUET
 from pmcnet.errors import InputError
 
 READERS: tuple[Reader, ...] = (
-    CSV,
-    TSV,
+    DELIMITED,
+    EXCEL,
     PARQUET,
+    FEATHER,
+    JSON_LINES,
 )
 
 
 def format_names() -> str:
-    """The formats, as part of a sentence: CSV, TSV or Parquet."""
+    """The formats, as part of a sentence: CSV, TSV, Excel or Parquet."""
     *first, last = (reader.name for reader in READERS)
     return f"{', '.join(first)} or {last}"
 
@@ -25,8 +31,13 @@ def suffixes() -> str:
     return ", ".join(suffix for reader in READERS for suffix in reader.suffixes)
 
 
-def reader_of(path: Path) -> Reader:
-    """The reader of an existing file, by its suffix, after checking that the file can be read."""
+def reader_of(path: Path, asked: ReadOptions) -> Reader:
+    """The reader of an existing file, by its suffix, after checking that the file can be read.
+
+    Args:
+        path: of the file.
+        asked: what is known of the table, which must fit the format.
+    """
     if path.is_dir():
         raise InputError(
             f"{str(path)!r} is a folder. Give the path of one file in it ({suffixes()})."
@@ -38,7 +49,24 @@ def reader_of(path: Path) -> Reader:
             f"{path} must end in one of {suffixes()}; got {path.suffix or 'no suffix'}. Rename it "
             "or save it as one."
         )
+    return _checked(reader, path, asked)
+
+
+def recognised(path: Path, asked: ReadOptions) -> Reader:
+    """The reader of a file without a suffix, by its content; text where nothing else fits.
+
+    Args:
+        path: of the file.
+        asked: what is known of the table, which must fit the format.
+    """
     _check_readable(path)
+    reader = next((reader for reader in READERS if reader.recognises(path)), DELIMITED)
+    return _checked(reader, path, asked)
+
+
+def _checked(reader: Reader, path: Path, asked: ReadOptions) -> Reader:
+    _check_readable(path)
+    asked.check(reader.takes, f"{path} is read as {reader.name}")
     return reader
 
 

@@ -1,83 +1,85 @@
-"""The characters of a text file: UTF-8, checked as they pass, with errors that say where.
+"""The characters of a text file, checked as they pass, with errors that say where.
 
-A byte order mark at the start is dropped. Line ends stay as they are, since a quoted field may hold
+Text is UTF-8, or UTF-16 where a byte order mark says so; other encodings have to be asked for. A
+byte order mark at the start is dropped. Line ends stay as they are, since a quoted field may hold
 some.
 """
 
 import codecs
-import gzip
 import io
-import os
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, TYPE_CHECKING
 
+from pmcnet.data.readers.checksums import Readable
+from pmcnet.data.readers.compression import unpacked
 from pmcnet.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
+UTF_8 = "utf-8"
 _BLOCK = 1 << 20
-_MOST_RATIO = 100
-"""Bytes of text that each byte of a gzip file may unpack to, once it is more than `_SMALL`."""
-_SMALL = 1 << 26
-
-_UTF_16 = "looks like UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 '{path}' > converted{suffix}"
+_MARKS: Mapping[bytes, str] = MappingProxyType(
+    {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+)
 # how other formats begin, what they are and what to do
 _SIGNATURES: Mapping[bytes, str] = MappingProxyType(
     {
-        b"\xff\xfe": _UTF_16,
-        b"\xfe\xff": _UTF_16,
-        b"\x1f\x8b": "is compressed by gzip. Rename it to {path}.gz",
-        b"PK\x03\x04": "is an Excel workbook or a zip file. Export it as CSV, or unzip it",
+        b"\x1f\x8b": "is compressed twice. Unpack it",
+        b"PK\x03\x04": "is an Excel workbook or a zip file. Unpack it",
         b"PAR1": "is a Parquet file. Rename it to end in .parquet",
+        b"ARROW1": "is a Feather file. Rename it to end in .feather",
+        b"SQLite format 3\0": "is a SQLite database. Name it by sqlite:///{path}, and give a query "
+        "with --sql",
     }
 )
 
 
 @contextmanager
-def open_text(path: Path) -> Iterator[IO[str]]:
-    """The text of a file, from its start."""
+def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """The text of a file, from behind its byte order mark.
+
+    Args:
+        path: of the file.
+        encoding: as `found_encoding` gives it.
+    """
     with (
-        _bytes(path) as checked,
-        io.TextIOWrapper(checked, encoding="utf-8-sig", newline="") as text,
+        unpacked(path) as content,
+        io.BufferedReader(_Checked(content, path, encoding), _BLOCK) as checked,
+        io.TextIOWrapper(checked, encoding=encoding, newline="") as text,
     ):
         yield text
 
 
-def check_unpacked(path: Path) -> None:
-    """Look through a gzip file once, so that a trap is noticed before its rows take memory."""
-    if _is_gzipped(path):
-        with _bytes(path) as checked:
-            while checked.read(_BLOCK):
-                pass
-
-
-@contextmanager
-def _bytes(path: Path) -> Iterator["io.BufferedReader[_Checked]"]:
-    with path.open("rb") as file:
-        packed = _is_gzipped(path)
-        raw = gzip.GzipFile(fileobj=file) if packed else file
-        most = max(_SMALL, _MOST_RATIO * os.fstat(file.fileno()).st_size) if packed else None
-        with io.BufferedReader(_Checked(raw, path, most), _BLOCK) as checked:
-            yield checked
-
-
-def _is_gzipped(path: Path) -> bool:
-    return path.suffix.lower() == ".gz"
+def found_encoding(path: Path, asked: str) -> str:
+    """The encoding that is asked for or that a byte order mark says, else UTF-8."""
+    with unpacked(path) as content:
+        head = content.read(3)
+    marked = next((name for mark, name in _MARKS.items() if head.startswith(mark)), "")
+    if asked and marked and not marked.startswith(asked):
+        raise InputError(
+            f"{path} begins with the byte order mark of {marked.upper()}, and {asked} was asked "
+            "for. Leave the encoding out."
+        )
+    if asked == "utf-16" and not marked:
+        raise InputError(
+            f"{path} has no byte order mark, so its bytes may be in either order. Ask for the "
+            "encoding utf-16-le or utf-16-be."
+        )
+    return marked or asked or UTF_8
 
 
 class _Checked(io.RawIOBase):
-    """Bytes on their way to the decoder: not too many, none of them NUL or outside UTF-8."""
+    """Bytes on their way to the decoder: all of them characters, none of them NUL."""
 
-    def __init__(self, raw: io.BufferedIOBase, path: Path, most: int | None = None) -> None:
-        self._raw = raw
+    def __init__(self, content: Readable, path: Path, encoding: str) -> None:
+        self._content = content
         self._path = path
-        self._most = most
-        self._decoder = codecs.getincrementaldecoder("utf-8")()
+        self._encoding = encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
         self._n_bytes = 0
         self._n_lines = 0
 
@@ -86,59 +88,59 @@ class _Checked(io.RawIOBase):
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         view = memoryview(buffer)
-        block = self._read(len(view))
+        block = self._content.read(len(view))
+        if self._n_bytes == 0:
+            self._check_signature(block)
+            mark = next((m for m, name in _MARKS.items() if name == self._encoding), b"")
+            if mark and block.startswith(mark):
+                self._n_bytes += len(mark)
+                block = block[len(mark) :] or self._content.read(len(view))
         self._check(block)
         self._n_bytes += len(block)
-        if self._most is not None and self._n_bytes > self._most:
-            raise InputError(
-                f"{self._path} unpacks to more than {_MOST_RATIO} times its size, as a trap would. "
-                "If it is none, unpack it with gunzip and give the file."
-            )
-        self._n_lines += block.count(b"\n")
         view[: len(block)] = block
         return len(block)
 
-    def _read(self, size: int) -> bytes:
-        try:
-            return self._raw.read(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(
-                f"{self._path} is not whole as a gzip file ({error}). Copy or download it again; "
-                "if it is plain text, drop .gz from its name."
-            ) from error
-
     def _check(self, block: bytes) -> None:
-        if self._n_bytes == 0:
-            self._check_signature(block)
-        nul = block.find(b"\0")
-        if nul >= 0:
-            raise InputError(
-                f"{self._path} holds a NUL byte at {self._position(block, nul)}, so it is damaged "
-                "or not a text file. Save it again as UTF-8 text."
-            )
         pending, _ = self._decoder.getstate()  # the start of a character that the last block cut
-        if block and block.isascii() and not pending:
+        if self._encoding == UTF_8 and block and block.isascii() and not pending:
+            self._check_nul(block, "\0" if b"\0" in block else "")
+            self._n_lines += block.count(b"\n")
             return
         try:
-            self._decoder.decode(block, final=not block)
+            text = self._decoder.decode(block, final=not block)
         except UnicodeDecodeError as error:
             where = self._position(block, error.start - len(pending))
-            packed = _is_gzipped(self._path)
-            suffix = Path(self._path.stem).suffix if packed else self._path.suffix
-            convert = "iconv -f LATIN1 -t UTF-8"
-            command = (
-                f"gzip -dc '{self._path}' | {convert}" if packed else f"{convert} '{self._path}'"
-            )
             raise InputError(
-                f"{self._path} is not UTF-8 at {where}. If it is Latin-1 (Excel in Western "
-                f"Europe), convert it: {command} > converted{suffix}"
+                f"{self._path} is not {self._encoding.upper()} at {where}. {self._advice()}"
             ) from error
+        self._check_nul(block, text)
+        self._n_lines += text.count("\n")
+
+    def _check_nul(self, block: bytes, text: str) -> None:
+        if "\0" not in text:
+            return
+        where = self._position(block, block.find(b"\0"))
+        if self._encoding != UTF_8:
+            where = f"line {self._n_lines + text[: text.find(chr(0))].count(chr(10)) + 1}"
+        raise InputError(
+            f"{self._path} holds a NUL byte at {where}, so it is damaged or not a text file. Save "
+            "it again as UTF-8 text; if it is UTF-16 without a byte order mark, ask for the "
+            "encoding utf-16-le."
+        )
+
+    def _advice(self) -> str:
+        if self._encoding == UTF_8:
+            return (
+                "If it is Latin-1 (Excel in Western Europe), ask for the encoding latin-1 "
+                "(--encoding latin-1)."
+            )
+        return "Ask for another encoding, or save it again as UTF-8 text."
 
     def _check_signature(self, block: bytes) -> None:
         for beginning, advice in _SIGNATURES.items():
             if block.startswith(beginning):
-                advice = advice.format(path=self._path, suffix=self._path.suffix)
-                raise InputError(f"{self._path} is not UTF-8 text: it {advice}.")
+                advice = advice.format(path=self._path)
+                raise InputError(f"{self._path} is no text: it {advice}.")
 
     def _position(self, block: bytes, offset: int) -> str:
         """Byte and line of an offset in this block, from 1; below 0 it is in the block before."""

@@ -6,10 +6,13 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 
 from pmcnet.errors import InputError
+from pmcnet.io.files import one_line
 
 SECONDS = 86_400.0
 """Of a day."""
@@ -43,23 +46,27 @@ class Given(NamedTuple):
 
 
 def given_columns(x: Any) -> list[Given]:
-    """The columns of a table: an array (N, d) or a DataFrame of pandas or polars."""
+    """The columns of a table: an array (N, d), or one of pandas, polars or pyarrow."""
     if isinstance(x, np.ndarray):
         if x.dtype.kind in "biuf":
             matrix = _doubles(x)
             return [Given(f"column {i}", matrix[:, i]) for i in range(matrix.shape[1])]
         return [_typed(f"column {i}", x[:, i]) for i in range(x.shape[1])]
-    names = [str(name) for name in x.columns]
+    try:
+        frame = nw.from_native(x, eager_only=True)
+    except DuplicateError as error:
+        raise InputError(f"column names must differ. {one_line(error)}. Rename some.") from error
+    names = [str(name) for name in frame.columns]  # 1 and "1" become the same
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise InputError(
             f"column names must differ; {', '.join(repeated)} comes more than once. Rename one of "
             "them."
         )
-    series = [(name, x[key]) for name, key in zip(names, x.columns, strict=True)]
+    levels = (nw.Categorical, nw.Enum)
     return [
-        _typed(name, np.asarray(column.to_numpy()))._replace(declared=_is_categorical(column.dtype))
-        for name, column in series
+        _typed(name, np.asarray(column.to_numpy()))._replace(declared=column.dtype in levels)
+        for name, column in zip(names, frame.iter_columns(), strict=True)
     ]
 
 
@@ -95,11 +102,6 @@ def _is_time(value: Any) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _is_categorical(dtype: Any) -> bool:
-    """Whether a dtype of pandas or polars declares a categorical column."""
-    return str(dtype).startswith(("category", "Categorical", "Enum"))
 
 
 def _typed(name: str, array: NDArray[Any]) -> Given:

@@ -66,7 +66,7 @@ class Columns:
 
     @classmethod
     def of(cls, x: Any, asked: ColumnsAsked = ColumnsAsked()) -> Self:  # noqa: B008, frozen
-        """The columns of a table: an array (N, d) or a DataFrame of pandas or polars."""
+        """The columns of a table: an array (N, d), or one of pandas, polars or pyarrow."""
         n_columns = x.shape[1]
         if n_columns > MAX_COLUMNS:
             raise InputError(
