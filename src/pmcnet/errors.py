@@ -39,6 +39,10 @@ class UnseenLevelsWarning(UserWarning):
         self.counts = counts
 
 
+class DriftWarning(UserWarning):
+    """New rows are far less probable than the model expected of such rows."""
+
+
 class RunInterrupted(PMCNetError):
     """A run was stopped from outside, by the signal of that number; the text says how to go on."""
 

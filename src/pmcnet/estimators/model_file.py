@@ -28,18 +28,20 @@ from pmcnet.bnn import ParticlePosterior, Population, RecordedPosterior
 from pmcnet.bnn.likelihoods.registry import from_plain
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.encoding import encoder_from
+from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.model_schema import check_record
 from pmcnet.estimators.model_tensors import (
-    BUFFER,
     TENSORS_NAME,
     check_networks,
     described,
     put_buffers,
     read_tensors,
+    tensors_of,
 )
 from pmcnet.estimators.model_versions import of_this_version
 from pmcnet.estimators.networks import with_scales
 from pmcnet.estimators.plan import resolve_device
+from pmcnet.estimators.update import Update, updatable
 from pmcnet.io.atomic import sync, write_whole
 from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from pmcnet.estimators.networks import ModuleSource
 
 FORMAT = "pmcnet-model"
-VERSION = 5
+VERSION = 6
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
@@ -83,7 +85,7 @@ _FITTED = (
 E = TypeVar("E", bound="PMCNetEstimator")
 
 
-def save(model: "PMCNetEstimator", path: str | Path) -> Path:
+def save(model: "PMCNetEstimator", path: str | Path, *, training_rows: bool = False) -> Path:
     """Write a fitted model; it replaces an older model at the same path, but nothing else."""
     from safetensors.torch import save as save_tensors
 
@@ -91,16 +93,9 @@ def save(model: "PMCNetEstimator", path: str | Path) -> Path:
     if path.exists() and not (path / JSON_NAME).is_file():
         raise InputError(f"{path} exists and is not a pmcnet model. Choose another path.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    samples = model.posterior_.samples
-    tensors = {
-        "theta": model.posterior_.theta.detach().cpu().contiguous(),
-        "log_weight": samples.log_weight.detach().flatten().double().cpu().contiguous(),
-    }
-    network = getattr(model.posterior_.network, "module", None)
-    if isinstance(network, torch.nn.Module):
-        tensors |= {
-            f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()
-        }
+    tensors = tensors_of(model.posterior_)
+    if training_rows:
+        tensors |= updatable(model).tensors()
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         content = save_tensors(tensors)
@@ -159,6 +154,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "ess": plain(model.posterior_.ess),
         "n_islands": model.posterior_.n_islands,
         "agreement": None if agreement is None else plain(list(agreement)),
+        "update": None if model.update_ is None else plain(model.update_._asdict()),
         "tensors": described(tensors),
         **plain(own),
     }
@@ -254,6 +250,7 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
     if record["feature_names"] is not None:
         model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
     model.verdict_ = Verdict(*record["verdict"])
+    model.update_ = None if record["update"] is None else Update(**record["update"])
     return model
 
 
@@ -274,6 +271,8 @@ def _posterior(
             f"{record['layout']!r:.200}."
         )
     put_buffers(tensors, network, path)
+    shape, n_classes = model.encoder_.input_shape, likelihood.n_classes
+    model.training_rows_ = KeptRows.from_tensors(tensors, shape, n_classes)
     n_islands, n_draws = record["n_islands"], len(tensors["theta"])
     if n_islands and n_draws % n_islands:
         raise ModelFileError(

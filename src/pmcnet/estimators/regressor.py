@@ -15,7 +15,12 @@ from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import are_times
 from pmcnet.estimators.encoding import Scaling
-from pmcnet.estimators.exposure import Counted, checked_exposure, likelihood_of_counts
+from pmcnet.estimators.exposure import (
+    Counted,
+    check_family,
+    checked_exposure,
+    likelihood_of_counts,
+)
 from pmcnet.estimators.formulation import COUNTS, NOISES, AskedNoise, PriorStd
 from pmcnet.estimators.formulation_search import Asked
 from pmcnet.estimators.input_rows import Unseen
@@ -146,6 +151,53 @@ class PMCNetRegressor(NumberEstimator):
         y = _with_exposure(y, exposure)
         return super().fit_with(X, y, sample_weight, state=state, observers=observers, comm=comm)
 
+    def update(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Take in more rows: the islands go on from the posterior so far to that of all rows.
+
+        Network, likelihood, prior, the encoding of columns and the units of y stay. `update_` says
+        what the new rows were to the model, and a `DriftWarning` is given where they are far less
+        probable than it expected. If it fails or is stopped, the model is as before.
+
+        Args:
+            X: new rows (N, d), none of those that the model has seen.
+            y: their numbers, as `fit` takes them.
+            sample_weight: how often each row counts (N,).
+            exposure: of counts.
+        """
+        return super().update(X, _with_exposure(y, exposure), sample_weight)
+
+    def update_with(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        observers: Sequence[FitObserver] = (),
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Update as `update` does, watched by `observers`, whatever `verbose` says."""
+        return super().update_with(
+            X, _with_exposure(y, exposure), sample_weight, observers=observers
+        )
+
+    def restore_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Give a loaded model the rows of its fit again, so that it can be updated."""
+        return super().restore_rows(X, _with_exposure(y, exposure), sample_weight)
+
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
         """The numbers (N,) or (N, 2), and weights."""
         asked, exposure = self._asked(y), None
@@ -166,6 +218,23 @@ class PMCNetRegressor(NumberEstimator):
         name = COUNT_FAMILIES[0] if asked.likelihood == COUNTS else asked.likelihood
         if name != "auto":  # refuses rows by their numbers, which merging changes
             family(name, self._task).targets(response, Units())
+        return response, checked_weight(sample_weight, response)
+
+    def _more_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+        """The numbers (N,) or (N, 2) of the fitted likelihood, and weights."""
+        if is_by_row(self.noise):
+            raise InputError(
+                "the noise of each training row was given, and that of other rows is not known. "
+                "Fit again on all rows with their noise."
+            )
+        exposure = None
+        if isinstance(y, Counted):
+            y, exposure = y
+            check_family(self.likelihood_)
+        response = _response(y, two_columns=self.likelihood_.startswith(TIMES))
+        if exposure is not None:
+            response = np.column_stack([response, checked_exposure(exposure, len(response))])
+        family(self.likelihood_, self._task).targets(response, self._units())
         return response, checked_weight(sample_weight, response)
 
     def _response(self, y: Array, weight: Array) -> Response:

@@ -85,12 +85,22 @@ def encoded_training(
     numbers = np.asarray(raw, dtype=np.float64) if columns is None else columns.matrix(raw)
     rows = merged(numbers, y, weight, seed)
     _check_some(len(rows.y))
-    if columns is None:
-        images_encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
-        return EncodedTraining(images_encoder, rows, images_encoder.encode(rows.x))
+    encoder: Encoder
     targets = _targets(rows, n_classes)
-    encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling)
+    if columns is None:
+        encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
+    else:
+        encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling)
     return EncodedTraining(encoder, rows, encoder.encode_training(rows.x, rows.weight, targets))
+
+
+def encoded_again(
+    encoder: Encoder, raw: Any, y: Array, weight: Array, seed: int, n_classes: int | None
+) -> EncodedTraining:
+    """The rows that an encoder has learned from, as `encoded_training` gave them."""
+    rows = merged(encoder.rows(raw), y, weight, seed)
+    inputs = encoder.encode_training(rows.x, rows.weight, _targets(rows, n_classes))
+    return EncodedTraining(encoder, rows, inputs)
 
 
 def _check_some(n_rows: int) -> None:
