@@ -26,7 +26,7 @@ FARTHEST = 4.0
 """Standard deviations below the expected value from which new rows are drift."""
 RAREST = 0.005
 """Share of simulations at most that may be as improbable as rows that are drift."""
-N_SIMULATED = 400
+N_SIMULATED = 200
 N_NETWORKS = 256
 """Networks whose average is the predictive density, of observed and of simulated rows."""
 _BLOCK = 512  # rows at a time, whose outputs are kept while all simulations are evaluated

@@ -15,7 +15,8 @@ BATCH = 8
 """Islands that are annealed together, at most."""
 _SIZES = ((8, 64), (4, 64), (4, 32))  # islands of a batch and particles of each, where they fit
 _LEAST = (4, 16)
-_POLISH = 2.0  # of islands that take in more rows, in gradients of their short annealing
+_FEWEST = 4  # particles of an island
+_POLISH = 1.0  # of islands that take in more rows, in gradients of their short annealing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,13 +87,13 @@ class AnnealedMethod(Method):
         sampler = self.sampler
         if isinstance(sampler, ais.AnnealedPMC):
             return None
-        n_particles = min(sampler.annealing.n_particles, n_draws // 2 * 2)
+        n_particles = min(sampler.annealing.n_particles, max(_FEWEST, n_draws // 2 * 2))
         return replace(
             sampler,
             annealing=replace(sampler.annealing, n_islands=n_islands, n_particles=n_particles),
             n_islands=n_islands,
             polish=max(sampler.polish, _POLISH),
-            n_tuning=1,
+            n_tuning=0,
             n_rounds=2,
             n_draws=n_islands * n_draws,
         )

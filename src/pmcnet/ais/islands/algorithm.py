@@ -53,7 +53,8 @@ class Islands:
         n_islands: G, a multiple of those of a batch; None for as many as bring the error below the
             limits of the verdict within `max_seconds`.
         polish: gradients of the trajectories at the posterior, in those of annealing, at least.
-        n_tuning: rounds of trajectories at the posterior that tune them and do not count.
+        n_tuning: rounds of trajectories at the posterior that tune them and do not count; 0 where
+            annealing has tuned them.
         n_rounds: rounds that count, at least.
         n_draws: draws that are kept in all.
         max_seconds: computing time after which no batch and no round begins. Where it is short,
@@ -88,10 +89,10 @@ class Islands:
             raise InputError(f"max_seconds must be positive, or None; got {self.max_seconds}.")
         if not 0 < self.polish < math.inf:
             raise InputError(f"polish must be a positive number; got {self.polish}.")
-        for name in ("n_tuning", "n_rounds"):
+        for name, least in (("n_tuning", 0), ("n_rounds", 1)):
             value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise InputError(f"{name} must be a whole number, at least 1; got {value!r}.")
+            if type(value) is not int or value < least:
+                raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
         if type(self.n_draws) is not int or self.n_draws < batch:
             raise InputError(
                 f"n_draws must be a whole number, at least one for each of {batch} islands; got "

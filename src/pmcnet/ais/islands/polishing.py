@@ -41,7 +41,7 @@ def polished(
         rng.stream(state.seed, place, batch.first_island + block, device)
         for block in range(batch.n_islands)
     ]
-    if polish.n_tuned == 0:
+    if polish.n_tuned + polish.n_rounds == 0:
         batch = resampled(batch, annealing.selection, math.inf, sources, comm).state
         polish = Polish.begun(batch.points)
     tuning = polish.n_tuned < n_tuning
