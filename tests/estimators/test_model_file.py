@@ -76,7 +76,7 @@ def test_categories_classes_and_gaps_come_back(tmp_path):
 def test_two_files_and_no_pickle(saved):
     _, path = saved
     assert sorted(file.name for file in path.iterdir()) == ["model.json", "tensors.safetensors"]
-    assert json.loads((path / "model.json").read_text())["version"] == 5
+    assert json.loads((path / "model.json").read_text())["version"] == 6
 
 
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved, tmp_path):

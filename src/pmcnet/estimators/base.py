@@ -180,7 +180,7 @@ class PMCNetEstimator(FittedModel):
         more = kept(self, rows, self.encoder_.encode(rows.x))
         found = updated(self, rows, more, observers)
         if found.update.drift:
-            warnings.warn(DriftWarning(found.update.described), stacklevel=2)
+            warnings.warn(DriftWarning(found.update.described), stacklevel=3)
         parts = {"posterior_": found.posterior, "verdict_": found.posterior.verdict}
         parts |= {"history_": found.history, "training_rows_": found.rows}
         self.__dict__.update(parts, update_=found.update)  # at once: a signal comes before or after

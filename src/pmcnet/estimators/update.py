@@ -69,8 +69,8 @@ class Update(NamedTuple):
         if self.log_predictive is None:
             return words + "."
         return (
-            f"{words}; {self.log_predictive:.3g} per row, where the model expected "
-            f"{self.expected:.3g} +- {self.std:.2g}."
+            f"{words} together; {self.log_predictive:.3g} per row one by one, where the model "
+            f"expected {self.expected:.3g} +- {self.std:.2g}."
         )
 
 

@@ -16,6 +16,7 @@ from pmcnet.reports import (
     model_choice,
     sections,
     uncertain_rows,
+    update,
 )
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
@@ -24,6 +25,7 @@ from pmcnet.reports.sections import Section
 _ORDER = (
     sections.facts,
     sections.metrics,
+    update.update,
     figure_sections.roc,
     figure_sections.scatter,
     figure_sections.calibration,

@@ -40,6 +40,7 @@ _FIELDS = {
     "comparison": Field(list, of_mappings=True),
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
+    "update": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

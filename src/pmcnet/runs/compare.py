@@ -16,8 +16,9 @@ from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
 from pmcnet.runs.figure_data import roc_bands
-from pmcnet.runs.fit import FinishedRun, fit_run
+from pmcnet.runs.fit import fit_run
 from pmcnet.runs.folder import RunFolder, write_json
+from pmcnet.runs.outcome import FinishedRun
 from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.scores import Record, class_labels
 from pmcnet.runs.settings_search import Tune, TunedSettings, tuned, tuning_record, validation_of

@@ -2,18 +2,10 @@
 
 from pathlib import Path
 
-from pmcnet import data
-from pmcnet.data.readers.cells import listed
-from pmcnet.errors import InputError
-from pmcnet.estimators import PMCNetClassifier
-from pmcnet.runs.config import read_config
-from pmcnet.runs.folder import RunFolder
-from pmcnet.runs.predict import read_rows
+from pmcnet.runs.known_rows import known_rows
 from pmcnet.runs.row_predictions import predictions_of
 from pmcnet.runs.run_record import metrics_record
 from pmcnet.runs.scores import Model, Record
-from pmcnet.runs.second_column import ColumnNames, second_of
-from pmcnet.runs.target_column import numbers_of, present
 
 
 def evaluate_file(
@@ -39,29 +31,8 @@ def evaluate_file(
         n_passes: draws behind the credible intervals.
         seed: of those draws.
     """
-    folder = RunFolder(run)
-    if target is None and folder.config.is_file():
-        target = read_config(folder.config).get("target")
-    frame = data.read_frame(source)
-    if not target or target not in frame.columns:
-        named = (
-            f"has no target column {target!r}"
-            if target
-            else "has a target column that the run does not name"
-        )
-        raise InputError(
-            f"{source} {named}; its columns are {listed(tuple(map(str, frame.columns)))}. Use "
-            "--target."
-        )
-    known = frame[target].notna().to_numpy()
-    if not known.any():
-        raise InputError(f"{source} has no row with a target {target!r}. Give rows that have one.")
-    frame = frame[known]
-    truth = present(frame[target], target)
-    if not isinstance(model, PMCNetClassifier):
-        truth = numbers_of(truth, target)
-    names = ColumnNames.of_run(model, run, exposure, event)
-    second = second_of(frame, names, target, source)
-    rows = read_rows(model, source)[known]
-    predictions = predictions_of(model, rows, truth, second, n_passes=n_passes, seed=seed)
-    return metrics_record(model, predictions.scored(), n_test=len(frame), fit_seconds=None)
+    known = known_rows(model, run, source, target=target, exposure=exposure, event=event)
+    predictions = predictions_of(
+        model, known.x, known.y, known.second, n_passes=n_passes, seed=seed
+    )
+    return metrics_record(model, predictions.scored(), n_test=len(known.y), fit_seconds=None)

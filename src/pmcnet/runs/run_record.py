@@ -58,6 +58,7 @@ def metrics_record(
         "per_draw": plain(scored.per_draw) if scored else {},
         "diagnostics": diagnostics(model.posterior_),
         "seconds": {"fit": fit_seconds, "predict": scored.seconds if scored else None},
+        **_update(model),
     }
 
 
@@ -125,9 +126,15 @@ def report_record(
         "history": per_step(model.history_),
         "model_choice": plain(model.comparisons_),
         "columns": model.columns_,
+        **_update(model),
         "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
         **plain(figures),
     }
+
+
+def _update(model: Model) -> Record:
+    """What the latest update was, where there was one."""
+    return {} if model.update_ is None else {"update": plain(model.update_._asdict())}
 
 
 def metric_entry(name: str, value: float | None, per_draw: Mapping[str, Any] | None) -> Record:
