@@ -76,7 +76,7 @@ def stream(problem: str, n_first: int, n_batch: int, n_batches: int, seed: int) 
     """One line for each batch."""
     kind, batch = PROBLEMS[problem]
     source = np.random.default_rng(seed)
-    common = {"hidden_layer_sizes": (10,), "method": "annealed"}
+    common = {"hidden_layer_sizes": (5,), "method": "annealed", "budget": "1h"}
     x, y = batch(n_first, source)
     tested = columns(N_TEST, source)
     model, first_seconds = timed(kind(**common, random_state=seed).fit, x, y)
@@ -130,8 +130,8 @@ def main() -> None:
     """Run the streams and store their lines."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
-    parser.add_argument("--first", type=int, default=300, help="rows of the first fit")
-    parser.add_argument("--batch", type=int, default=60, help="rows of each batch")
+    parser.add_argument("--first", type=int, default=200, help="rows of the first fit")
+    parser.add_argument("--batch", type=int, default=40, help="rows of each batch")
     parser.add_argument("--batches", type=int, default=5)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", help="where to write the lines")

@@ -104,6 +104,7 @@ SHARED_NAMES = {
     "evaluate",
     "fit",
     "predict",
+    "update",
     "mnist_c",
 }
 

@@ -179,6 +179,7 @@ def test_weighted_rows_are_rows_given_twice(old):
     weight = np.where(np.arange(len(y)) < 5, 2.0, 1.0)
     weighted = copy.deepcopy(old).update(x, y, sample_weight=weight)
     assert torch.equal(twice.posterior_.theta, weighted.posterior_.theta)
+    assert (twice.update_.n_rows, weighted.update_.n_rows) == (25, 20)
 
 
 @pytest.mark.filterwarnings("ignore::pmcnet.errors.DriftWarning")

@@ -34,7 +34,7 @@ from pmcnet.estimators.plan import plan, resolve_device
 from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.setting_checks import check_settings
-from pmcnet.estimators.training_rows import encoded_again, encoded_training, merged
+from pmcnet.estimators.training_rows import TrainingRows, encoded_again, encoded_training
 from pmcnet.estimators.update import islands_of, kept, seed_of, updatable, updated
 from pmcnet.methods.settings import Value
 from pmcnet.threads import coarse
@@ -176,9 +176,9 @@ class PMCNetEstimator(FittedModel):
         check_consistent_length(raw, response)
         numbers = self.encoder_.rows(raw)
         check_seen(self.encoder_, numbers, self.unseen)
-        rows = merged(numbers, response, weight, seed_of(self, 0))
-        more = kept(self, rows, self.encoder_.encode(rows.x))
-        found = updated(self, rows, more, observers)
+        counted = weight > 0
+        rows = TrainingRows(numbers[counted], response[counted], weight[counted])
+        found = updated(self, rows, observers)
         if found.update.drift:
             warnings.warn(DriftWarning(found.update.described), stacklevel=3)
         parts = {"posterior_": found.posterior, "verdict_": found.posterior.verdict}

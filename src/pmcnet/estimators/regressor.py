@@ -159,16 +159,12 @@ class PMCNetRegressor(NumberEstimator):
         *,
         exposure: ArrayLike | None = None,
     ) -> Self:
-        """Take in more rows: the islands go on from the posterior so far to that of all rows.
-
-        Network, likelihood, prior, the encoding of columns and the units of y stay. `update_` says
-        what the new rows were to the model, and a `DriftWarning` is given where they are far less
-        probable than it expected. If it fails or is stopped, the model is as before.
+        """Take in more rows, for which the units of y stay too; see `PMCNetClassifier.update`.
 
         Args:
-            X: new rows (N, d), none of those that the model has seen.
-            y: their numbers, as `fit` takes them.
-            sample_weight: how often each row counts (N,).
+            X: rows that the model has not seen.
+            y: their numbers, or times and events.
+            sample_weight: how often each counts.
             exposure: of counts.
         """
         return super().update(X, _with_exposure(y, exposure), sample_weight)

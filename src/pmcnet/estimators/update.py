@@ -27,7 +27,7 @@ from pmcnet.estimators.model_rows import prior_of
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.predictions import EncodedRows
 from pmcnet.estimators.surprise import Surprise, surprise_of
-from pmcnet.estimators.training_rows import TrainingRows
+from pmcnet.estimators.training_rows import TrainingRows, merged
 from pmcnet.methods.registry import options
 from pmcnet.threads import coarse
 
@@ -42,7 +42,7 @@ _MEMORY = 1 << 28
 class Update(NamedTuple):
     """What the latest update of a model was, and what its rows said.
 
-    `number` counts the updates since the fit, `n_rows` the different new rows that count.
+    `number` counts the updates since the fit, `n_rows` the new rows that count.
     `log_evidence` is the log predictive evidence of all new rows together given the rows before,
     log p(y_new | y_old), with its standard error, in units of y. `log_predictive` is the mean of
     the log predictive density of single new rows before the update, `expected` what the model
@@ -85,10 +85,12 @@ class Updated(NamedTuple):
 
 def islands_of(model: "PMCNetEstimator") -> Islands | None:
     """The islands that take in more rows; None where the method has no such."""
-    posterior = model.posterior_
-    method = options(model.method_, model.method_options_, 2).method(model.method_)
+    posterior, name = model.posterior_, model.method_
     n = posterior.n_islands
-    return method.continuing(n, len(posterior.theta) // n) if n else None
+    if not n:
+        return None
+    method = options(name, model.method_options_, len(posterior.theta)).method(name)
+    return method.continuing(n, len(posterior.theta) // n)
 
 
 def updatable(model: "PMCNetEstimator") -> KeptRows:
@@ -128,25 +130,23 @@ def kept(model: "PMCNetEstimator", rows: TrainingRows, inputs: Any) -> KeptRows:
 
 
 def updated(
-    model: "PMCNetEstimator",
-    rows: TrainingRows,
-    more: KeptRows,
-    observers: Sequence[FitObserver] = (),
+    model: "PMCNetEstimator", rows: TrainingRows, observers: Sequence[FitObserver] = ()
 ) -> Updated:
     """Anneal every island from the posterior of the old rows to that of old and new ones.
 
     Args:
         model: fitted, with its rows.
-        rows: the new ones, with y in its units.
-        more: the same as the network sees them.
+        rows: the new ones as they were given, with y in its units.
         observers: watch.
     """
     before = updatable(model)
+    different = merged(*rows, seed_of(model, 0))
+    more = kept(model, different, model.encoder_.encode(different.x))
     sampler, posterior = islands_of(model), model.posterior_
     assert sampler is not None
     number = 1 + (0 if model.update_ is None else model.update_.number)
     seed = seed_of(model, number)
-    surprise = _surprise(model, rows, more, seed)
+    surprise = _surprise(model, rows, seed)
     start, added = (_target(model, each) for each in (before, more))
     path = Continuation(start, added, in_groups(posterior.theta, posterior.n_islands))
     for observer in observers:
@@ -198,11 +198,10 @@ def _joined(
     )
 
 
-def _surprise(
-    model: "PMCNetEstimator", rows: TrainingRows, more: KeptRows, seed: int
-) -> Surprise | None:
+def _surprise(model: "PMCNetEstimator", rows: TrainingRows, seed: int) -> Surprise | None:
     """What the new rows are to the model before the update; None where some are censored."""
-    x, y = EncodedRows(more.inputs.to(model.posterior_.theta)), rows.y
+    inputs = torch.as_tensor(model.encoder_.encode(rows.x))
+    x, y = EncodedRows(inputs.to(model.posterior_.theta)), rows.y
     if y.ndim == 2:
         second, y = y[:, 1], y[:, 0]
         if model.likelihood_ in COUNT_FAMILIES:

@@ -14,9 +14,9 @@ from pmcnet.reports import (
     comparison,
     figure_sections,
     model_choice,
+    new_rows,
     sections,
     uncertain_rows,
-    update,
 )
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
@@ -25,7 +25,7 @@ from pmcnet.reports.sections import Section
 _ORDER = (
     sections.facts,
     sections.metrics,
-    update.update,
+    new_rows.update,
     figure_sections.roc,
     figure_sections.scatter,
     figure_sections.calibration,
