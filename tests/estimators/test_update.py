@@ -289,6 +289,11 @@ def test_rows_are_not_restored_without_the_order_of_the_fit():
         model.restore_rows(*numbers(20, 5))
 
 
+def test_rows_of_the_fit_are_not_all_rows_of_an_updated_model(new):
+    with pytest.raises(InputError, match="updated since its fit"):
+        copy.deepcopy(new).restore_rows(*OLD)
+
+
 def test_file_from_before_updates_is_read(old, tmp_path):
     path = old.save(tmp_path / "m")
     record = json.loads((path / "model.json").read_text())

@@ -201,6 +201,11 @@ class PMCNetEstimator(FittedModel):
                 f"what order the fit took its rows; this one has {self.random_state!r:.40}. Save "
                 "with save(path, training_rows=True)."
             )
+        if self.update_ is not None:
+            raise InputError(
+                "this model was updated since its fit, so the rows of the fit are not all that it "
+                "has seen. Save with save(path, training_rows=True)."
+            )
         response, weight = self._more_of(y, sample_weight)
         raw = checked_rows(self, X, reset=False)
         check_consistent_length(raw, response)

@@ -1,6 +1,7 @@
 """From draws of one posterior to another: a linear Gaussian model, whose answers are known."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -93,6 +94,21 @@ def test_covariance_with_more_rows_is_that_of_the_closed_form(found):
 def test_islands_at_more_rows_are_trustworthy(found):
     assert found.verdict.status == "trustworthy", found.verdict.reason
     assert found.n_islands == G
+
+
+def test_islands_without_tuning_rounds_are_right_too():
+    short = replace(ISLANDS, n_tuning=0, n_rounds=2, polish=0.1)
+    found = short.run(continued(), seed=4)
+    assert [info.polishing for info in found.history][-3:] == [False, True, True]
+    mean, _ = moments(*BOTH)
+    theta = found.samples.theta
+    assert ((theta.mean(0) - mean).abs() < FIVE * found.mean_error(theta)).all()
+
+
+@pytest.mark.parametrize(("name", "value"), [("n_tuning", -1), ("n_rounds", 0), ("n_rounds", 1.0)])
+def test_rounds_that_cannot_be_are_refused(name, value):
+    with pytest.raises(InputError, match=f"{name} must be a whole number, at least"):
+        replace(ISLANDS, **{name: value})
 
 
 def test_ends_are_the_posterior_so_far_and_the_likelihood_of_more_rows():
