@@ -14,7 +14,8 @@ import argparse
 import json
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,9 @@ def timed(work: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
     return work(*arguments), time.process_time() - start
 
 
-def stream(problem: str, n_first: int, n_batch: int, n_batches: int, seed: int) -> list[dict]:
+def stream(
+    problem: str, n_first: int, n_batch: int, n_batches: int, seed: int
+) -> Iterator[dict[str, Any]]:
     """One line for each batch."""
     kind, batch = PROBLEMS[problem]
     source = np.random.default_rng(seed)
@@ -83,7 +86,6 @@ def stream(problem: str, n_first: int, n_batch: int, n_batches: int, seed: int) 
     settled = model.formulation_._asdict()
     if problem == "classification":
         del settled["noise"]
-    lines = []
     for i in range(n_batches):
         more = batch(n_batch, source)
         x, y = np.concatenate([x, more[0]]), np.concatenate([y, more[1]])
@@ -96,34 +98,30 @@ def stream(problem: str, n_first: int, n_batch: int, n_batches: int, seed: int) 
         (a, a_error), (b, b_error) = predicted(model, tested), predicted(same, tested)
         off = np.abs(a - b) / np.hypot(a_error, b_error)
         found = model.update_
-        lines.append(
-            {
-                "problem": problem,
-                "model": model.formulation_.described,
-                "batch": i + 1,
-                "n_rows": len(y),
-                "difference_in_errors": {
-                    "median": float(np.median(off)),
-                    "p90": float(np.quantile(off, 0.9)),
-                    "max": float(off.max()),
-                },
-                "stated_error": {"update": float(a_error.mean()), "refit": float(b_error.mean())},
-                "seconds": {
-                    "first_fit": first_seconds,
-                    "update": update_seconds,
-                    "refit": same_seconds,
-                    "refit_open": open_seconds,
-                },
-                "ratio": update_seconds / same_seconds,
-                "ratio_open": update_seconds / open_seconds,
-                "verdicts": [model.verdict_.status, same.verdict_.status],
-                "n_islands": [model.posterior_.n_islands, same.posterior_.n_islands],
-                "update": found._asdict(),
-                "warned": bool(caught),
-            }
-        )
-        print(json.dumps(lines[-1]), flush=True)
-    return lines
+        yield {
+            "problem": problem,
+            "model": model.formulation_.described,
+            "batch": i + 1,
+            "n_rows": len(y),
+            "difference_in_errors": {
+                "median": float(np.median(off)),
+                "p90": float(np.quantile(off, 0.9)),
+                "max": float(off.max()),
+            },
+            "stated_error": {"update": float(a_error.mean()), "refit": float(b_error.mean())},
+            "seconds": {
+                "first_fit": first_seconds,
+                "update": update_seconds,
+                "refit": same_seconds,
+                "refit_open": open_seconds,
+            },
+            "ratio": update_seconds / same_seconds,
+            "ratio_open": update_seconds / open_seconds,
+            "verdicts": [model.verdict_.status, same.verdict_.status],
+            "n_islands": [model.posterior_.n_islands, same.posterior_.n_islands],
+            "update": found._asdict(),
+            "warned": bool(caught),
+        }
 
 
 def main() -> None:
@@ -136,13 +134,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", help="where to write the lines")
     given = parser.parse_args()
-    lines: list[dict] = []
+    lines: list[dict[str, Any]] = []
     for problem in given.problems:
-        lines += stream(problem, given.first, given.batch, given.batches, given.seed)
-        if given.json:
-            with open(given.json, "w", encoding="utf-8") as file:
-                json.dump(lines, file, indent=1)
-                file.write("\n")
+        for line in stream(problem, given.first, given.batch, given.batches, given.seed):
+            print(json.dumps(line), flush=True)
+            lines.append(line)
+            if given.json:
+                Path(given.json).write_text(json.dumps(lines, indent=1) + "\n")
     for name in ("ratio", "ratio_open"):
         each = [line[name] for line in lines]
         print(f"{name}: mean {np.mean(each):.2f}, largest {max(each):.2f}")

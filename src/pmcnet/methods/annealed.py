@@ -16,7 +16,6 @@ BATCH = 8
 _SIZES = ((8, 64), (4, 64), (4, 32))  # islands of a batch and particles of each, where they fit
 _LEAST = (4, 16)
 _FEWEST = 4  # particles of an island
-_POLISH = 1.0  # of islands that take in more rows, in gradients of their short annealing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +91,6 @@ class AnnealedMethod(Method):
             sampler,
             annealing=replace(sampler.annealing, n_islands=n_islands, n_particles=n_particles),
             n_islands=n_islands,
-            polish=max(sampler.polish, _POLISH),
             n_tuning=0,
             n_rounds=2,
             n_draws=n_islands * n_draws,
