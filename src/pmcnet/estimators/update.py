@@ -13,10 +13,12 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
 
+from pmcnet.ais.agreement import IslandMoments, evidence_shift
 from pmcnet.ais.annealed.continuation import Continuation
 from pmcnet.ais.islands.algorithm import Islands
 from pmcnet.ais.islands.result import IslandsResult
 from pmcnet.ais.tiling import in_groups
+from pmcnet.ais.verdict import continuation_verdict
 from pmcnet.bnn import BayesianTarget, IslandPosterior, ParticlePosterior
 from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES
 from pmcnet.bnn.likelihoods.registry import family
@@ -165,7 +167,12 @@ def updated(
         surprise is not None and surprise.is_drift,
     )
     history = [info.line() for info in result.history]
-    return Updated(_joined(posterior, start, result), history, before.followed_by(more), record)
+    moments = IslandMoments.of(path.predictions(result.samples.theta), posterior.n_islands)
+    shift = evidence_shift(moments, result.state.log_evidences, path.predicted_quantity)
+    joined = replace(
+        _joined(posterior, start, result), recorded_verdict=continuation_verdict(result, shift)
+    )
+    return Updated(joined, history, before.followed_by(more), record)
 
 
 def seed_of(model: "PMCNetEstimator", number: int) -> int:

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from pmcnet import ais
-from pmcnet.ais.verdict import max_chain_drift
+from pmcnet.ais.agreement import IslandMoments, evidence_shift
+from pmcnet.ais.verdict import continuation_verdict, max_chain_drift
 from pmcnet.bnn import MLP, BayesianTarget, Gaussian, GaussianPrior
 from pmcnet.errors import InputError
 
@@ -94,6 +95,34 @@ def test_covariance_with_more_rows_is_that_of_the_closed_form(found):
 def test_islands_at_more_rows_are_trustworthy(found):
     assert found.verdict.status == "trustworthy", found.verdict.reason
     assert found.n_islands == G
+
+
+def test_islands_of_one_posterior_agree_on_what_more_rows_mean(found):
+    moments = IslandMoments.of(continued().predictions(found.samples.theta), G)
+    median, upper = evidence_shift(moments, found.state.log_evidences, "values")
+    assert 0 < median <= upper < 0.05
+    assert continuation_verdict(found, (median, upper)) == found.verdict
+
+
+def test_predictions_weighted_by_evidence_are_compared_with_equal_weights():
+    mean = torch.tensor([0.0, 0.0, 2.0, 2.0]).double()[:, None, None]  # (G, S, C)
+    moments = IslandMoments(mean, mean.square(), torch.full((4, 1), 3.0).double())
+    even, uneven = torch.zeros(4).double(), torch.tensor([0.0, 0.0, 1.0, 1.0]).double() * 40
+    assert evidence_shift(moments, even, "values") == (0.0, 0.0)
+    median, _ = evidence_shift(moments, uneven, "values")  # from 1 to 2, with a variance of 1 + 3
+    assert median == pytest.approx(0.5)
+    median, _ = evidence_shift(moments, uneven, "probabilities")
+    assert median == pytest.approx(0.5)
+
+
+def test_islands_in_places_that_more_rows_favour_unequally_are_doubtful(found):
+    verdict = continuation_verdict(found, (0.02, 0.2))
+    assert verdict.status == "doubtful"
+    assert "weighted by their evidence" in verdict.reason
+    assert verdict.reason.endswith("Fit again on all rows.")
+    none = found.state._replace(polish=found.state.polish._replace(correlation=0.99))
+    worse = replace(found, state=none)
+    assert continuation_verdict(worse, (0.0, 0.0)) == worse.verdict
 
 
 def test_islands_without_tuning_rounds_are_right_too():
