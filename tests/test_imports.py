@@ -106,6 +106,7 @@ SHARED_NAMES = {
     "evaluate",
     "fit",
     "predict",
+    "update",
     "mnist_c",
 }
 

@@ -46,6 +46,16 @@ class UnseenLevelsWarning(UserWarning):
         self.counts = counts
 
 
+class DriftWarning(UserWarning):
+    """New rows are far less probable than the model expected of such rows."""
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"the new rows are far less probable than the model expected. {found} Look at them; if "
+            "their source has changed, fit again on rows of the new one."
+        )
+
+
 class RunInterrupted(PMCNetError):
     """A run was stopped from outside, by the signal of that number; the text says how to go on."""
 

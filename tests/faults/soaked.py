@@ -23,9 +23,10 @@ from pmcnet.ais import analytic
 from pmcnet.errors import InputError, PMCNetError
 from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.config import RunSettings
-from pmcnet.runs.evaluate import evaluate_file
+from pmcnet.runs.evaluate import evaluate_rows
 from pmcnet.runs.fit import fit_run
 from pmcnet.runs.folder import RunFolder
+from pmcnet.runs.known_rows import known_rows
 
 PMC = {"n_proposals": 4, "n_draws": 10, "n_steps": 3, "n_epochs": 5}
 METHODS: Mapping[str, Mapping[str, Any]] = {
@@ -151,7 +152,7 @@ def runs(number: int, folder: Path) -> None:
         finished = fit_run(settings, folder / "run", shown=shown)
     path = RunFolder.open(finished.folder.path).path
     model = type(finished.model).load(finished.folder.model, device="cpu")
-    evaluate_file(model, path, data.open_table(source), target=None, n_passes=5, seed=0)
+    evaluate_rows(model, known_rows(model, path, data.open_table(source)), n_passes=5, seed=0)
 
 
 def searches(number: int, folder: Path) -> None:

@@ -106,6 +106,16 @@ def regression():
                 for i in np.argsort(-std)[:8].tolist()
             ],
             "history": history(60),
+            "update": {
+                "number": 2,
+                "n_rows": 40,
+                "log_evidence": -151.2,
+                "log_evidence_error": 0.21,
+                "log_predictive": -3.9,
+                "expected": -3.6,
+                "std": 0.11,
+                "drift": False,
+            },
             "model_choice": [
                 alternative("gaussian, scales by layer", -312.4),
                 alternative("gaussian, noise by row, scales by layer", -270.1),

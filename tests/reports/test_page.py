@@ -36,7 +36,15 @@ SECTIONS = {
         "comparison",
     ],
     "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
-    "regression": ["scatter", "calibration", "histograms", "uncertain", "history", "model_choice"],
+    "regression": [
+        "update",
+        "scatter",
+        "calibration",
+        "histograms",
+        "uncertain",
+        "history",
+        "model_choice",
+    ],
 }
 SECTIONS |= {
     f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
@@ -480,3 +488,19 @@ def test_keys_of_a_record_are_told_in_a_short_line():
             render(record)
         assert len(str(refusal.value)) < 600
         assert str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "about as probable as the model expected"),
+        ({"drift": True}, "far less probable than the model expected"),
+        ({"expected": None, "std": None, "log_predictive": None}, "expected of these rows is not"),
+    ],
+)
+def test_update_says_whether_its_rows_were_expected(change, words):
+    record = records.regression()
+    text = page.render(record | {"update": record["update"] | change})
+    section = text[text.index('<section id="update"') :]
+    assert words in section[: section.index("</section>")]
+    assert "151" in section

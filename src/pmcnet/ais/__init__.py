@@ -10,6 +10,7 @@ from pmcnet.ais import analytic
 from pmcnet.ais.agreement import Agreement, Predictions
 from pmcnet.ais.annealed.algorithm import AnnealedPMC
 from pmcnet.ais.annealed.bridge import Bridge
+from pmcnet.ais.annealed.continuation import Continuation
 from pmcnet.ais.annealed.forecast import Forecast, forecast
 from pmcnet.ais.annealed.result import AnnealedResult
 from pmcnet.ais.annealed.selection import Multinomial, Residual, Selection, Stratified, Systematic
@@ -71,6 +72,7 @@ __all__ = [
     "ChainState",
     "Communicator",
     "Constant",
+    "Continuation",
     "DeterministicMixture",
     "Diagonal",
     "FixedMean",

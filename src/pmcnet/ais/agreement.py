@@ -186,6 +186,29 @@ class Agreement(NamedTuple):
             require(type(value) is float and not value < 0, name, "a number, 0 or more")
 
 
+def evidence_shift(
+    moments: IslandMoments, log_evidence: Tensor, quantity: Quantity
+) -> tuple[float, float]:
+    """What predictions change by where islands count by their evidence: median and upper row.
+
+    In units of the limits of the error. Islands that are samples of one posterior differ in the
+    evidence of more data by chance alone; those in modes that the data favour have more of it.
+
+    Args:
+        moments: of the islands.
+        log_evidence: of more data, by each (G,).
+        quantity: that is predicted.
+    """
+    weight = log_evidence.softmax(0).to(moments.mean)  # (G,)
+    change = torch.einsum("g,gsc->sc", weight, moments.mean) - moments.mean.mean(0)
+    if quantity == "probabilities":
+        each = 0.5 * change.abs().sum(-1)
+    else:
+        size = change.square().sum(-1).sqrt()
+        each = torch.where(size > 0, size / moments.variance.sqrt(), 0.0)
+    return float(each.median()), float(each.sort().values[math.ceil(UPPER * (len(each) - 1))])
+
+
 def standard_error(estimates: Tensor) -> Tensor:
     """Of the mean of G independent estimates (G, ...), with Student's correction: (...)."""
     g = len(estimates)

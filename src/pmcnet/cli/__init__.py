@@ -15,6 +15,7 @@ from pmcnet.cli.predict import predict
 from pmcnet.cli.report import report
 from pmcnet.cli.reproduce import reproduce
 from pmcnet.cli.resume import resume
+from pmcnet.cli.update import update
 
 
 @click.group("pmcnet", cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -25,6 +26,7 @@ def main(debug: bool) -> None:
 
 
 for command in (
-    demo, fit, predict, evaluate, diagnose, resume, compare, report, reproduce, datasets, completion
+    demo, fit, predict, evaluate, diagnose, resume, update, compare, report, reproduce, datasets,
+    completion,
 ):  # fmt: skip
     main.add_command(command)

@@ -34,18 +34,12 @@ def evaluate(
     """Metrics of the model of RUN on DATA, with credible intervals over its draws."""
     from pmcnet.cli.output import print_json, print_metrics, print_verdict
     from pmcnet.cli.run_model import load_model
-    from pmcnet.runs.evaluate import evaluate_file
+    from pmcnet.runs.evaluate import evaluate_rows
+    from pmcnet.runs.known_rows import known_rows
 
-    record = evaluate_file(
-        load_model(run, device),
-        run,
-        opened(data, reading),
-        target=target,
-        exposure=exposure,
-        event=event,
-        n_passes=n_passes,
-        seed=seed,
-    )
+    model, table = load_model(run, device), opened(data, reading)
+    rows = known_rows(model, run, table, target=target, exposure=exposure, event=event)
+    record = evaluate_rows(model, rows, n_passes=n_passes, seed=seed)
     if as_json:
         print_json(record)
         return

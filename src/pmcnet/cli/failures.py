@@ -14,12 +14,15 @@ from typing import Any
 import click
 
 from pmcnet.errors import (
+    DriftWarning,
     InputError,
     PMCNetError,
     ProcessLostError,
     RunInterrupted,
     UnseenLevelsWarning,
 )
+
+_SHOWN = (UnseenLevelsWarning, DriftWarning)  # as sentences
 
 
 class Refused(click.ClickException):
@@ -56,7 +59,8 @@ class Commands(click.Group):
         """Run the command, turning errors into sentences and exit codes."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("always", UnseenLevelsWarning)
+                for kind in _SHOWN:
+                    warnings.simplefilter("always", kind)
                 warnings.showwarning = partial(_shown, warnings.showwarning)
                 return super().invoke(ctx)
         except click.UsageError as error:
@@ -79,7 +83,7 @@ def _shown(
     **more: Any,
 ) -> None:
     """A warning of this package as a sentence, others as Python has them."""
-    if issubclass(category, UnseenLevelsWarning):
+    if issubclass(category, _SHOWN):
         click.echo(str(message), err=True)
     else:
         otherwise(message, category, *where, **more)

@@ -168,6 +168,7 @@ def fit(
     from pmcnet.runs.config import READING, RunSettings, read_config
     from pmcnet.runs.fit import fit_run, resume_run
     from pmcnet.runs.processes import begun_before, follow
+    from pmcnet.runs.update import refuse_updated
 
     base = read_config(config) if config else {}
     provenance = base.pop("provenance", {})
@@ -178,6 +179,8 @@ def fit(
         chosen["method_options"] = base.get("method_options", {}) | dict(map(_option, options))
     settings = RunSettings.of(base | chosen)
     own_data = data is None or data == base.get("data")
+    if own_data:
+        refuse_updated(provenance)
     where = out or _free_place(settings.data)
     with joined(resolve_device(settings.device)) as comm:
         if comm.rank > 0:

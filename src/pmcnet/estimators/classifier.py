@@ -87,10 +87,20 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
                 f"y holds one class only ({what}); a classifier needs at least 2 classes. Give "
                 "rows of another class."
             )
-        order = np.argsort(self.classes_)
-        places = np.searchsorted(self.classes_, labels, sorter=order)
-        codes = order[np.minimum(places, len(order) - 1)]
-        return codes.astype(np.float64), weight
+        return _codes(labels, self.classes_), weight
+
+    def _more_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+        """Codes of the classes of the fit (N,), and weights."""
+        labels = _labels(y)
+        weight = checked_weight(sample_weight, labels)
+        strange = np.setdiff1d(labels[weight > 0], self.classes_)
+        if len(strange):
+            row = int(np.flatnonzero(labels == strange[0])[0]) + 1
+            raise InputError(
+                f"y has the class {str(strange[0])!r:.60} in row {row}, which the fit had not. "
+                "Correct or drop that row, or fit again on all rows."
+            )
+        return _codes(labels, self.classes_), weight
 
     def predict_proba(self, X: Any, *, return_error: bool = False) -> Any:
         """Probability of each class (N, C), averaged over the posterior.
@@ -157,6 +167,14 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
 
     def _response(self, y: Array, weight: Array) -> Response:
         return Response(y, weight, n_classes=self._n_classes)
+
+
+def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> Array:
+    """The place of each label among the classes (N,)."""
+    order = np.argsort(classes)
+    places = np.searchsorted(classes, labels, sorter=order)
+    codes: Array = order[np.minimum(places, len(order) - 1)].astype(np.float64)
+    return codes
 
 
 def _in_order(classes: NDArray[Any], y: Any) -> NDArray[Any]:

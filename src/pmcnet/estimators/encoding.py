@@ -41,6 +41,10 @@ class Encoder(Protocol):
         """Numbers as inputs of the network."""
         ...
 
+    def encode_training(self, rows: Matrix, weight: Matrix, y: Matrix) -> Matrix:
+        """Inputs of the rows that it has learned from, by their weights and targets too."""
+        ...
+
     def state(self) -> dict[str, Any]:
         """Everything learned, as plain data."""
         ...
@@ -229,6 +233,10 @@ class ImageEncoder:
                 "out."
             )
         return inputs
+
+    def encode_training(self, rows: Matrix, weight: Matrix, y: Matrix) -> Matrix:
+        """Those of any rows."""
+        return self.encode(rows)
 
     def state(self) -> dict[str, Any]:
         """Everything learned."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pmcnet.ais.comm import SERIAL, Communicator, agreed
-from pmcnet.bnn import ParticlePosterior
+from pmcnet.bnn import BayesianTarget, ParticlePosterior
 from pmcnet.errors import InputError
 from pmcnet.estimators.formulation import Formulation
 from pmcnet.estimators.formulation_search import Asked, FormulationSearch
@@ -17,12 +17,13 @@ from pmcnet.estimators.scale_search import ScaleSearch, held_out_of, search_of
 
 
 class Outcome(NamedTuple):
-    """The posterior, its history as plain data, what was settled, and how.
+    """The posterior, its target, its history as plain data, what was settled, and how.
 
     `comparisons` are those of models by the evidence, `trials` those of the prior's scale.
     """
 
     posterior: ParticlePosterior
+    target: BayesianTarget
     history: list[dict[str, Any]]
     formulation: Formulation
     reason: str
@@ -94,6 +95,7 @@ def fit_posterior(
     )
     return Outcome(
         fitted.posterior,
+        target,
         [info.line() for info in fitted.history],
         settled.formulation,
         settled.reason,

@@ -24,9 +24,11 @@ from pmcnet.estimators.encoding import Encoder, described_columns
 from pmcnet.estimators.exposure import predicting
 from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.input_rows import Unseen, check_seen, checked_rows
+from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.networks import ModuleSource
 from pmcnet.estimators.predictions import Array, AveragedPrediction, EncodedRows, Uncertainty
 from pmcnet.estimators.relevance import relevance_of
+from pmcnet.estimators.update import Update
 from pmcnet.methods.settings import Value
 
 
@@ -50,6 +52,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     prior_seconds_: float
     encoder_: Encoder
     n_features_in_: int
+    update_: Update | None
+    training_rows_: KeptRows | None
 
     @property
     def formulation_(self) -> Formulation:
@@ -114,10 +118,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         other.posterior_ = replace(self.posterior_, network=network)
         return other
 
-    def save(self, path: str | Path) -> Path:
-        """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`."""
+    def save(self, path: str | Path, *, training_rows: bool = False) -> Path:
+        """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`.
+
+        Args:
+            path: the folder to make.
+            training_rows: whether it holds the training rows, as the network sees them, so that the
+                model that is loaded can be updated.
+        """
         check_is_fitted(self)
-        return model_file.save(self, path)
+        return model_file.save(self, path, training_rows=training_rows)
 
     @classmethod
     def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:

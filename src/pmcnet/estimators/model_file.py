@@ -29,18 +29,20 @@ from pmcnet.bnn.likelihoods.registry import from_plain
 from pmcnet.errors import InputError, ModelFileError
 from pmcnet.estimators.conformal.stored_calibration import calibration_from, plain_calibration
 from pmcnet.estimators.encoding import encoder_from
+from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.model_schema import check_record
 from pmcnet.estimators.model_tensors import (
-    BUFFER,
     TENSORS_NAME,
     check_networks,
     described,
     put_buffers,
     read_tensors,
+    tensors_of,
 )
 from pmcnet.estimators.model_versions import of_this_version
 from pmcnet.estimators.networks import with_scales
 from pmcnet.estimators.plan import resolve_device
+from pmcnet.estimators.update import Update, updatable
 from pmcnet.io.atomic import sync, write_whole
 from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
@@ -84,7 +86,7 @@ _FITTED = (
 E = TypeVar("E", bound="PMCNetEstimator")
 
 
-def save(model: "PMCNetEstimator", path: str | Path) -> Path:
+def save(model: "PMCNetEstimator", path: str | Path, *, training_rows: bool = False) -> Path:
     """Write a fitted model; it replaces an older model at the same path, but nothing else."""
     from safetensors.torch import save as save_tensors
 
@@ -92,16 +94,9 @@ def save(model: "PMCNetEstimator", path: str | Path) -> Path:
     if path.exists() and not (path / JSON_NAME).is_file():
         raise InputError(f"{path} exists and is not a pmcnet model. Choose another path.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    samples = model.posterior_.samples
-    tensors = {
-        "theta": model.posterior_.theta.detach().cpu().contiguous(),
-        "log_weight": samples.log_weight.detach().flatten().double().cpu().contiguous(),
-    }
-    network = getattr(model.posterior_.network, "module", None)
-    if isinstance(network, torch.nn.Module):
-        tensors |= {
-            f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in network.named_buffers()
-        }
+    tensors = tensors_of(model.posterior_)
+    if training_rows:
+        tensors |= updatable(model).tensors()
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         content = save_tensors(tensors)
@@ -161,6 +156,7 @@ def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> di
         "ess": plain(model.posterior_.ess),
         "n_islands": model.posterior_.n_islands,
         "agreement": None if agreement is None else plain(list(agreement)),
+        "update": None if model.update_ is None else plain(model.update_._asdict()),
         "tensors": described(tensors),
         **plain(own),
     }
@@ -257,6 +253,7 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
         model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
     model.verdict_ = Verdict(*record["verdict"])
     model.calibration_ = calibration_from(record["calibration"])
+    model.update_ = None if record["update"] is None else Update(**record["update"])
     return model
 
 
@@ -277,6 +274,8 @@ def _posterior(
             f"{record['layout']!r:.200}."
         )
     put_buffers(tensors, network, path)
+    shape, n_classes = model.encoder_.input_shape, likelihood.n_classes
+    model.training_rows_ = KeptRows.from_tensors(tensors, shape, n_classes)
     n_islands, n_draws = record["n_islands"], len(tensors["theta"])
     if n_islands and n_draws % n_islands:
         raise ModelFileError(

@@ -10,9 +10,15 @@ from pmcnet.bnn import BayesianTarget, GaussianPrior, Network
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
+from pmcnet.bnn.priors.base import Prior
 from pmcnet.bnn.priors.registry import PRIORS
-from pmcnet.estimators.formulation import Formulation
+from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.networks import with_scales
+
+
+def prior_of(name: str, prior_std: FoundPrior) -> Prior:
+    """The prior on a network's parameters; where scales are sampled, they are among these."""
+    return GaussianPrior() if isinstance(prior_std, str) else PRIORS[name](float(prior_std))
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +62,6 @@ class ModelRows:
         counts = None if (response.weight == 1).all() else torch.as_tensor(response.weight)
         network = self.network(likelihood.n_outputs)
         prior_std = formulation.prior_std
-        sampled = isinstance(prior_std, str)
         if isinstance(prior_std, str):
             network = with_scales(network, prior_std, self.task)
         return BayesianTarget(
@@ -64,7 +69,7 @@ class ModelRows:
             likelihood,
             self.x,
             y,
-            prior=GaussianPrior() if sampled else PRIORS[self.prior](float(prior_std)),
+            prior=prior_of(self.prior, prior_std),
             memory=self.memory,
             weight=None if counts is None else counts.to(self.x),
         )

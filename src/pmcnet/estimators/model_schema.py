@@ -88,6 +88,17 @@ _LABELS = either(
     table(type=text("int"), object=flag, values=listing(whole(-(1 << 63), (1 << 64) - 1), 2)),
     table(type=text("float"), object=flag, values=listing(number(), 2)),
 )
+_KNOWN_OR_NOT = either(nothing, number())
+_UPDATE = table(
+    number=whole(1),
+    n_rows=whole(1),
+    log_evidence=number(),
+    log_evidence_error=number(0),
+    log_predictive=_KNOWN_OR_NOT,
+    expected=_KNOWN_OR_NOT,
+    std=_KNOWN_OR_NOT,
+    drift=flag,
+)
 _COMMON: dict[str, Form] = {
     "format": text(),
     "version": whole(1),
@@ -110,6 +121,7 @@ _COMMON: dict[str, Form] = {
         nothing,
         row(text(*get_args(Quantity)), whole(1), *6 * (either(nothing, number(0)),)),
     ),
+    "update": either(nothing, _UPDATE),
     "tensors": mapping(either(text(), table(shape=listing(whole()), dtype=text()))),
     "fingerprint": text(),
 }

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pmcnet.bnn import Likelihood, Network
+from pmcnet.bnn import Likelihood, Network, ParticlePosterior
 from pmcnet.errors import ModelFileError
+from pmcnet.estimators.kept_rows import ROW_NAMES
 from pmcnet.io.files import read_file
 from pmcnet.io.tensors import parse_tensors
 
@@ -21,10 +22,26 @@ BUFFER = "buffer."
 LARGEST = 1e12
 """Parameters beyond this were never fitted, and would overflow in the network."""
 
+_OWN = {"theta", "log_weight"}
+
 
 def described(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """Shape and type of each, as `model.json` has them."""
     return {name: {"shape": list(t.shape), "dtype": str(t.dtype)} for name, t in tensors.items()}
+
+
+def tensors_of(posterior: ParticlePosterior) -> dict[str, Tensor]:
+    """The networks with their weights, and the buffers of the user's module."""
+    tensors = {
+        "theta": posterior.theta.detach().cpu().contiguous(),
+        "log_weight": posterior.log_weight.detach().double().cpu().contiguous(),
+    }
+    module = getattr(posterior.network, "module", None)
+    if isinstance(module, torch.nn.Module):
+        tensors |= {
+            f"{BUFFER}{name}": b.detach().cpu().contiguous() for name, b in module.named_buffers()
+        }
+    return tensors
 
 
 def read_tensors(folder: Path, recorded: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -45,13 +62,11 @@ def read_tensors(folder: Path, recorded: Mapping[str, Any]) -> dict[str, Tensor]
     tensors = parse_tensors(content).tensors
     if described(tensors) != {name: value for name, value in recorded.items() if name != "sha256"}:
         raise ModelFileError(f"{file} holds other tensors than model.json says. Save again.")
-    strange = next(
-        (n for n in tensors if n not in ("theta", "log_weight") and not n.startswith(BUFFER)), None
-    )
-    if strange is not None or not {"theta", "log_weight"} <= tensors.keys():
+    own = {name for name in tensors if not name.startswith(BUFFER)}
+    if own not in (_OWN, {*_OWN, *ROW_NAMES}):
         raise ModelFileError(
-            f"{file} must hold theta, log_weight and buffers; got {list(tensors)!r:.100}. Save "
-            "again."
+            f"{file} must hold theta, log_weight, buffers and all or no training rows; got "
+            f"{list(tensors)!r:.100}. Save again."
         )
     return tensors
 

@@ -8,6 +8,8 @@ FORMULATION_SINCE = 4
 """The version from which files say which likelihood, noise and prior were chosen."""
 COLUMNS_SINCE = 5
 """The version from which a column has a kind of its own, and may be left out."""
+UPDATES_SINCE = 6
+"""The version from which files say what the latest update of a model was."""
 
 CALIBRATION_SINCE = 6
 """The version from which models may be calibrated on rows held out."""
@@ -30,6 +32,8 @@ def of_this_version(record: dict[str, Any], version: int) -> dict[str, Any]:
         record = {**record, "encoder": _with_kinds(record["encoder"])}
     if version < CALIBRATION_SINCE:
         record = {"calibration": None, **record}
+    if version < UPDATES_SINCE:
+        record = {"update": None, **record}
     return record
 
 

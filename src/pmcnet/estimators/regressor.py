@@ -15,7 +15,12 @@ from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import are_times
 from pmcnet.estimators.encoding import Scaling
-from pmcnet.estimators.exposure import Counted, checked_exposure, likelihood_of_counts
+from pmcnet.estimators.exposure import (
+    Counted,
+    check_family,
+    checked_exposure,
+    likelihood_of_counts,
+)
 from pmcnet.estimators.formulation import COUNTS, NOISES, AskedNoise, PriorStd
 from pmcnet.estimators.formulation_search import Asked
 from pmcnet.estimators.input_rows import Unseen
@@ -156,6 +161,49 @@ class PMCNetRegressor(NumberEstimator):
             )
         return super().fit_with(X, y, sample_weight, state=state, observers=observers, comm=comm)
 
+    def update(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Take in more rows, for which the units of y stay too; see `PMCNetClassifier.update`.
+
+        Args:
+            X: rows that the model has not seen.
+            y: their numbers, or times and events.
+            sample_weight: how often each counts.
+            exposure: of counts.
+        """
+        return super().update(X, _with_exposure(y, exposure), sample_weight)
+
+    def update_with(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        observers: Sequence[FitObserver] = (),
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Update as `update` does, watched by `observers`, whatever `verbose` says."""
+        return super().update_with(
+            X, _with_exposure(y, exposure), sample_weight, observers=observers
+        )
+
+    def restore_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exposure: ArrayLike | None = None,
+    ) -> Self:
+        """Give a loaded model the rows of its fit again, so that it can be updated."""
+        return super().restore_rows(X, _with_exposure(y, exposure), sample_weight)
+
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
         """The numbers (N,) or (N, 2), and weights."""
         asked, exposure = self._asked(y), None
@@ -176,6 +224,23 @@ class PMCNetRegressor(NumberEstimator):
         name = COUNT_FAMILIES[0] if asked.likelihood == COUNTS else asked.likelihood
         if name != "auto":  # refuses rows by their numbers, which merging changes
             family(name, self._task).targets(response, Units())
+        return response, checked_weight(sample_weight, response)
+
+    def _more_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
+        """The numbers (N,) or (N, 2) of the fitted likelihood, and weights."""
+        if is_by_row(self.noise):
+            raise InputError(
+                "the noise of each training row was given, and that of other rows is not known. "
+                "Fit again on all rows with their noise."
+            )
+        exposure = None
+        if isinstance(y, Counted):
+            y, exposure = y
+            check_family(self.likelihood_)
+        response = _response(y, two_columns=self.likelihood_.startswith(TIMES))
+        if exposure is not None:
+            response = np.column_stack([response, checked_exposure(exposure, len(response))])
+        family(self.likelihood_, self._task).targets(response, self._units())
         return response, checked_weight(sample_weight, response)
 
     def _response(self, y: Array, weight: Array) -> Response:

@@ -83,12 +83,22 @@ def encoded_training(
     columns, numbers = read_columns(raw, asked)
     rows = merged(numbers, y, weight, seed)
     _check_some(len(rows.y))
-    if columns is None:
-        images_encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
-        return EncodedTraining(images_encoder, rows, images_encoder.encode(rows.x))
+    encoder: Encoder
     targets = level_targets(rows, n_classes)
-    encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling, asked.types)
+    if columns is None:
+        encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
+    else:
+        encoder = TableEncoder.fit(columns, rows.x, rows.weight, targets, scaling, asked.types)
     return EncodedTraining(encoder, rows, encoder.encode_training(rows.x, rows.weight, targets))
+
+
+def encoded_again(
+    encoder: Encoder, raw: Any, y: Array, weight: Array, seed: int, n_classes: int | None
+) -> EncodedTraining:
+    """The rows that an encoder has learned from, as `encoded_training` gave them."""
+    rows = merged(encoder.rows(raw), y, weight, seed)
+    inputs = encoder.encode_training(rows.x, rows.weight, level_targets(rows, n_classes))
+    return EncodedTraining(encoder, rows, inputs)
 
 
 def read_columns(raw: Any, asked: ColumnsAsked) -> tuple[Columns | None, Matrix]:

@@ -15,6 +15,7 @@ BATCH = 8
 """Islands that are annealed together, at most."""
 _SIZES = ((8, 64), (4, 64), (4, 32))  # islands of a batch and particles of each, where they fit
 _LEAST = (4, 16)
+_FEWEST = 4  # particles of an island
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,21 @@ class AnnealedMethod(Method):
     def comparing(self, seconds: float, n: int) -> ais.Islands:
         """Small islands; without a limit where the fit has none."""
         return comparing(None if self._seconds is None else seconds, n)
+
+    def continuing(self, n_islands: int, n_draws: int) -> ais.Islands | None:
+        """The same islands in one batch; they are near, so that a short polish suffices."""
+        sampler = self.sampler
+        if isinstance(sampler, ais.AnnealedPMC):
+            return None
+        n_particles = min(sampler.annealing.n_particles, max(_FEWEST, n_draws // 2 * 2))
+        return replace(
+            sampler,
+            annealing=replace(sampler.annealing, n_islands=n_islands, n_particles=n_particles),
+            n_islands=n_islands,
+            n_tuning=0,
+            n_rounds=2,
+            n_draws=n_islands * n_draws,
+        )
 
     @property
     def _seconds(self) -> float | None:

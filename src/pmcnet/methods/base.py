@@ -108,6 +108,15 @@ class Method(Protocol):
         """
         return None
 
+    def continuing(self, n_islands: int, n_draws: int) -> Islands | None:
+        """The islands that take in more rows, from so many draws of each; None for other methods.
+
+        Args:
+            n_islands: of the fit.
+            n_draws: that it left of each.
+        """
+        return None
+
     def after(self, seconds: float) -> Self:
         """The method with so much less time, which a search of the prior's scale has taken."""
         return self

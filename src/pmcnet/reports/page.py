@@ -14,6 +14,7 @@ from pmcnet.reports import (
     comparison,
     figure_sections,
     model_choice,
+    new_rows,
     sections,
     uncertain_rows,
 )
@@ -24,6 +25,7 @@ from pmcnet.reports.sections import Section
 _ORDER = (
     sections.facts,
     sections.metrics,
+    new_rows.update,
     figure_sections.roc,
     figure_sections.scatter,
     figure_sections.calibration,

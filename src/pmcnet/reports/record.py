@@ -41,6 +41,7 @@ _FIELDS = {
     "recommendation": Field(str),
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
+    "update": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

@@ -16,8 +16,9 @@ from pmcnet.runs.compared_rows import given_rows, predicted_by, truth_of
 from pmcnet.runs.competitor_runs import Outcome, competitor_outcome
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
-from pmcnet.runs.fit import FinishedRun, fit_run
+from pmcnet.runs.fit import fit_run
 from pmcnet.runs.folder import RunFolder, write_json
+from pmcnet.runs.outcome import FinishedRun
 from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.recommendation import Standing, recommendation
 from pmcnet.runs.scores import Record

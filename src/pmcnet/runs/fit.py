@@ -20,16 +20,14 @@ from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.checkpoints import Problem
 from pmcnet.runs.config import RunSettings, config_text, read_config
 from pmcnet.runs.estimator import method_of, unfitted
-from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_json, write_text
+from pmcnet.runs.folder import RunFolder, first_lines, lines_text, write_text
 from pmcnet.runs.identity import problem
 from pmcnet.runs.lock import locked
-from pmcnet.runs.prediction_files import write_missing, write_predictions
+from pmcnet.runs.outcome import FinishedRun, finish
 from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.processes import share_rows, share_settings
-from pmcnet.runs.row_predictions import predictions_of
 from pmcnet.runs.run_observer import RunObserver
-from pmcnet.runs.run_record import metrics_record, report_record
-from pmcnet.runs.scores import Model, Record, Scores
+from pmcnet.runs.scores import Model, Record
 from pmcnet.runs.signals import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."
@@ -41,15 +39,6 @@ _CHOSEN = (
     "asked_likelihood",
     "asked_noise",
 )  # in [provenance]
-
-
-class FinishedRun(NamedTuple):
-    """The folder of a finished run, its model and its two records."""
-
-    folder: RunFolder
-    model: Model
-    metrics: Record
-    report: Record
 
 
 class _Progress(NamedTuple):
@@ -224,7 +213,7 @@ def _run(
                 setattr(model, f"{name}_", begun.provenance.get(name, getattr(model, f"{name}_")))
             if begun.lines:
                 model.history_ = observer.lines
-            return _finish(model, prepared, settled[0], folder, seconds)
+            return finish(model, prepared, settled[0], folder, seconds)
         except KeyboardInterrupt as error:
             if not stop.at_once:
                 observer.save()
@@ -238,35 +227,6 @@ def _run(
         except ProcessLostError as error:
             observer.save()
             raise RunFailed(f"{error} Go on with: pmcnet resume {folder.path}") from error
-
-
-def _finish(
-    model: Model, prepared: RunRows, settings: RunSettings, folder: RunFolder, seconds: float
-) -> FinishedRun:
-    """Score, and write everything that a finished run has."""
-    from pmcnet.reports.page import write_report
-
-    scored: Scores | None = None
-    if len(prepared.y_test):
-        chosen = {"n_passes": settings.n_passes, "seed": settings.seed}
-        predictions = predictions_of(
-            model, prepared.x_test, prepared.y_test, prepared.second_test, **chosen
-        )
-        scored = predictions.scored()
-        write_predictions(predictions, prepared, folder.predictions)
-    if prepared.x_missing is not None and len(prepared.x_missing):
-        write_missing(model, prepared, folder.missing_targets)
-    model.save(folder.model)
-    metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
-    rows = (prepared.test_rows + 1).tolist()
-    report = report_record(
-        model, settings, metrics, scored, n_train=len(prepared.y_train), rows=rows
-    )
-    write_text(folder.history, lines_text(model.history_))
-    write_json(folder.report_data, report)
-    write_report(report, folder.report)
-    write_json(folder.metrics, metrics)
-    return FinishedRun(folder, model, metrics, report)
 
 
 def _provenance(prepared: RunRows, asked: RunSettings) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def metrics_record(
         "base_rate": base_rate(model, scored),
         "diagnostics": diagnostics(model.posterior_),
         "seconds": {"fit": fit_seconds, "predict": scored.seconds if scored else None},
+        **_update(model),
     }
 
 
@@ -140,6 +141,7 @@ def report_record(
         "history": per_step(model.history_),
         "model_choice": plain(model.comparisons_),
         "columns": model.columns_,
+        **_update(model),
         "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
         **plain(figures),
     }
@@ -151,6 +153,11 @@ def _calibration(model: Model) -> str | None:
         return None
     what = "sets of classes" if isinstance(model, PMCNetClassifier) else "intervals"
     return f"conformal {what}, by {model.calibration_.n_rows} training rows held out"
+
+
+def _update(model: Model) -> Record:
+    """What the latest update was, where there was one."""
+    return {} if model.update_ is None else {"update": plain(model.update_._asdict())}
 
 
 def metric_entry(name: str, value: float | None, per_draw: Mapping[str, Any] | None) -> Record:

@@ -36,8 +36,6 @@ from pmcnet.ais.tempered import Tempered
 from pmcnet.ais.verdict import has_forgotten, is_known, still_drifts
 from pmcnet.errors import InputError
 
-LEAST_ROUNDS = 4
-"""Rounds of polishing that count before anything is concluded from them."""
 MOST_POLISH = 4.0
 """Times its share that polishing may take while particles remember where annealing left them."""
 LEAST_KEPT = 2
@@ -55,6 +53,9 @@ class Islands:
         n_islands: G, a multiple of those of a batch; None for as many as bring the error below the
             limits of the verdict within `max_seconds`.
         polish: gradients of the trajectories at the posterior, in those of annealing, at least.
+        n_tuning: rounds of trajectories at the posterior that tune them and do not count; 0 where
+            annealing has tuned them.
+        n_rounds: rounds that count, at least.
         n_draws: draws that are kept in all.
         max_seconds: computing time after which no batch and no round begins. Where it is short,
             annealing moves its particles less.
@@ -63,6 +64,8 @@ class Islands:
     annealing: AnnealedPMC = AnnealedPMC(n_particles=64, n_islands=8, ess_fraction=0.5, n_moves=1)
     n_islands: int | None = 8
     polish: float = 0.5
+    n_tuning: int = 2
+    n_rounds: int = 4
     n_draws: int = 2048
     max_seconds: float | None = None
 
@@ -86,6 +89,10 @@ class Islands:
             raise InputError(f"max_seconds must be positive, or None; got {self.max_seconds}.")
         if not 0 < self.polish < math.inf:
             raise InputError(f"polish must be a positive number; got {self.polish}.")
+        for name, least in (("n_tuning", 0), ("n_rounds", 1)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
         if type(self.n_draws) is not int or self.n_draws < batch:
             raise InputError(
                 f"n_draws must be a whole number, at least one for each of {batch} islands; got "
@@ -207,7 +214,7 @@ class Islands:
     def _polished(
         self, state: IslandsState, path: Path, comm: Communicator
     ) -> tuple[IslandsState, IslandsInfo]:
-        state, moves = polished(self.annealing, state, path, comm)
+        state, moves = polished(self.annealing, state, path, comm, self.n_tuning)
         if state.n_islands:
             state = state._replace(agreement=agreement(state, path, self.n_draws).agreed(comm))
         return state, IslandsInfo.of_polishing(state, moves)
@@ -219,7 +226,7 @@ class Islands:
         late = state.seconds + round_seconds > self._limit
         if late and state.polish.n_rounds:
             return state._replace(ended=True)
-        if state.polish.n_rounds < LEAST_ROUNDS:
+        if state.polish.n_rounds < self.n_rounds:
             return state
         if self.n_islands is None and is_known(state.agreement) and has_forgotten(state):
             return state._replace(ended=True)

@@ -1,8 +1,8 @@
 """Hamiltonian trajectories of a batch of islands at the posterior: first tuned, then frozen.
 
-Two rounds tune the step size and the length, and end with the places from which the scales of the
-moves are learnt. From then on nothing adapts, so every trajectory leaves the posterior invariant
-and every population is one of draws.
+The first rounds tune the step size and the length, and end with the places from which the scales
+of the moves are learnt. From then on nothing adapts, so every trajectory leaves the posterior
+invariant and every population is one of draws.
 """
 
 import math
@@ -20,8 +20,6 @@ from pmcnet.ais.islands.settling import settled
 from pmcnet.ais.islands.state import IslandsState, Polish
 from pmcnet.ais.path import Path
 
-N_TUNING = 2
-"""Rounds that tune."""
 ROUND = 4
 """Trajectories of a round, at the end of which a population may be kept."""
 _STREAMS = 1 << 40  # of these trajectories, apart from those of annealing
@@ -35,19 +33,19 @@ class Polished(NamedTuple):
 
 
 def polished(
-    annealing: AnnealedPMC, state: IslandsState, path: Path, comm: Communicator
+    annealing: AnnealedPMC, state: IslandsState, path: Path, comm: Communicator, n_tuning: int
 ) -> Polished:
-    """One round."""
+    """One round; the first `n_tuning` of a batch tune."""
     batch, polish = state.batch, state.polish
     place, device = _STREAMS + polish.n_tuned + polish.n_rounds, batch.points.theta.device
     sources = [
         rng.stream(state.seed, place, batch.first_island + block, device)
         for block in range(batch.n_islands)
     ]
-    if polish.n_tuned == 0:
+    if polish.n_tuned + polish.n_rounds == 0:
         batch = resampled(batch, annealing.selection, math.inf, sources, comm).state
         polish = Polish.begun(batch.points, batch.n_islands)
-    tuning = polish.n_tuned < N_TUNING
+    tuning = polish.n_tuned < n_tuning
     known = batch.points if tuning else polish.frozen
     kernel = annealing.kernel(known, batch.weight, 1.0, path, comm)
     rejuvenation = Rejuvenation(

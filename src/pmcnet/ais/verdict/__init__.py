@@ -2,6 +2,7 @@
 
 from pmcnet.ais.verdict.annealed_rules import annealed_verdict
 from pmcnet.ais.verdict.chain_rules import chain_verdict, max_chain_drift
+from pmcnet.ais.verdict.continuation_rules import continuation_verdict
 from pmcnet.ais.verdict.island_rules import (
     evidence_note,
     has_forgotten,
@@ -22,6 +23,7 @@ __all__ = [
     "Verdict",
     "annealed_verdict",
     "chain_verdict",
+    "continuation_verdict",
     "evidence_note",
     "has_forgotten",
     "is_known",

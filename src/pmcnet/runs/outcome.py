@@ -1,0 +1,66 @@
+"""What a finished run is: its model scored on the test rows, and its files."""
+
+from typing import NamedTuple
+
+from pmcnet.runs.config import RunSettings
+from pmcnet.runs.folder import RunFolder, lines_text, write_json, write_text
+from pmcnet.runs.prediction_files import write_missing, write_predictions
+from pmcnet.runs.prepare import RunRows
+from pmcnet.runs.row_predictions import predictions_of
+from pmcnet.runs.run_record import metrics_record, report_record
+from pmcnet.runs.scores import Model, Record, Scores
+
+
+class FinishedRun(NamedTuple):
+    """The folder of a finished run, its model and its two records."""
+
+    folder: RunFolder
+    model: Model
+    metrics: Record
+    report: Record
+
+
+def finish(
+    model: Model,
+    prepared: RunRows,
+    settings: RunSettings,
+    folder: RunFolder,
+    seconds: float,
+    *,
+    n_more: int = 0,
+    training_rows: bool = False,
+) -> FinishedRun:
+    """Score, and write everything that a finished run has.
+
+    Args:
+        model: fitted.
+        prepared: the rows of its fit, and those it is scored on.
+        settings: of the run.
+        folder: where to write.
+        seconds: that the fit took, or the update.
+        n_more: training rows that followed the fit.
+        training_rows: whether the model's file holds them.
+    """
+    from pmcnet.reports.page import write_report
+
+    scored: Scores | None = None
+    if len(prepared.y_test):
+        chosen = {"n_passes": settings.n_passes, "seed": settings.seed}
+        predictions = predictions_of(
+            model, prepared.x_test, prepared.y_test, prepared.second_test, **chosen
+        )
+        scored = predictions.scored()
+        write_predictions(predictions, prepared, folder.predictions)
+    if prepared.x_missing is not None and len(prepared.x_missing):
+        write_missing(model, prepared, folder.missing_targets)
+    model.save(folder.model, training_rows=training_rows)
+    metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
+    rows = (prepared.test_rows + 1).tolist()
+    report = report_record(
+        model, settings, metrics, scored, n_train=len(prepared.y_train) + n_more, rows=rows
+    )
+    write_text(folder.history, lines_text(model.history_))
+    write_json(folder.report_data, report)
+    write_report(report, folder.report)
+    write_json(folder.metrics, metrics)
+    return FinishedRun(folder, model, metrics, report)
