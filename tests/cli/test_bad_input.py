@@ -9,6 +9,7 @@ import pytest
 
 from cli.commands import TINY, classes, done, files, invoke, numbers, refused, written
 from pmcnet.runs import fit as run_fit
+from pmcnet.runs import outcome as run_outcome
 
 
 @pytest.fixture
@@ -319,12 +320,12 @@ def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("Error: there is no file")
 
 
-@pytest.mark.parametrize("when", ["unfitted", "predictions_of"])
-def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypatch, when):
+@pytest.mark.parametrize(("room", "when"), [(run_fit, "unfitted"), (run_outcome, "predictions_of")])
+def test_failure_inside_is_a_sentence_and_exit_code_1(tmp_path, tables, monkeypatch, room, when):
     def fail(*args, **kwargs):
         raise ZeroDivisionError("by\nzero")
 
-    monkeypatch.setattr(run_fit, when, fail)
+    monkeypatch.setattr(room, when, fail)
     result = invoke(
         "fit", tables / "classes.csv", "--target", "y", *TINY, "--out", tmp_path / "run"
     )

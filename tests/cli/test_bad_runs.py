@@ -300,7 +300,7 @@ def _with_data(run: Path, data: Path) -> None:
     [
         ("data = ", "not a readable TOML file"),
         ("data = 3", "data must be a string; got 3"),
-        ("wings = 2", "there is no setting wings; there are data, target"),
+        ("wings = 2", "there is no setting wings; there are data, delimiter"),
         ("hidden = 'a'", "hidden must be a list of whole numbers; got 'a'"),
         ("hidden = [1.5]", "hidden must be a list of whole numbers"),
         ("seed = 1.5", "seed must be a whole number; got 1.5"),

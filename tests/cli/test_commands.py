@@ -43,6 +43,7 @@ def test_metrics_have_the_promised_form(run, task, request):
         "n_test",
         "bma",
         "per_draw",
+        "base_rate",
         "diagnostics",
         "seconds",
     ]

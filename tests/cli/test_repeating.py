@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from cli.commands import LIGHT, TINY, classes, done, files, invoke, numbers, written
-from pmcnet.runs import fit
+from pmcnet.runs import outcome
 from pmcnet.runs.run_observer import RunObserver
 
 pytestmark = pytest.mark.usefixtures("no_page")
@@ -177,7 +177,7 @@ def test_run_interrupted_while_scoring_is_resumed(classified, tables, tmp_path, 
 
     out = tmp_path / "run"
     with monkeypatch.context() as patch:
-        patch.setattr(fit, "predictions_of", press)
+        patch.setattr(outcome, "predictions_of", press)
         result = invoke("fit", tables / "classes.csv", "--target", "y", *TINY, "--out", out)
     assert result.exit_code == 130
     assert f"go on with: pmcnet resume {out}" in result.stderr

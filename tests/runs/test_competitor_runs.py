@@ -114,7 +114,7 @@ def test_levels_that_training_had_not_are_missing_to_competitors(tmp_path):
     prepared = prepare(RunSettings(data=str(data), target="y"))
     model = PMCNetClassifier(**QUICK).fit(prepared.x_train, prepared.y_train)
     strange = prepared._replace(x_test=prepared.x_test.assign(city="Paris"))
-    with pytest.warns(UserWarning, match="levels that training had not"):
+    with pytest.warns(UserWarning, match="cells unlike those of training"):
         model.predict(strange.x_test)
     column = given_rows(model, strange)["levels"].x_test.values[:, 2]
     assert np.isnan(column).all()

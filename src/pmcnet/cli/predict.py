@@ -58,8 +58,6 @@ def predict(
         raise InputError(f"--coverage must lie between 0 and 1; got {coverage}. Use 0.95 for 95 %.")
     model = load_model(run, device)
     table = opened(data, reading)
-    if table.understood:
-        click.echo(f"understood: {', '.join(table.understood)}", err=True)
     column, remark = exposure_column(model, run, table, exposure)
     if remark:
         click.echo(remark, err=True)
@@ -72,6 +70,8 @@ def predict(
         n_passes=n_passes,
         progress=_say_rows,
     )
+    if table.understood:
+        click.echo(f"understood: {', '.join(table.understood)}", err=True)
     click.echo(f"predicted {n_rows} rows" + (f": {out}" if out else ""), err=True)
 
 

@@ -75,7 +75,9 @@ def prepare(settings: RunSettings) -> RunRows:
     everything = _features(whole, settings, task)
     x = everything.iloc[named.rows]
     columns = Columns.of(x, columns_asked(settings))
-    far = _far(columns, columns.matrix(everything))
+    numbers = columns.matrix(everything)
+    _check_varied(columns, numbers[named.rows], settings)
+    far = _far(columns, numbers)
     train, test = split(y, _groups(y, task, second), settings.test_share, settings.seed)
     moved = ""
     if task == "classification":
@@ -120,6 +122,18 @@ def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
 def columns_asked(settings: RunSettings) -> ColumnsAsked:
     """What the settings say of columns."""
     return ColumnsAsked(settings.column_types, settings.keep)
+
+
+def _check_varied(columns: Columns, numbers: Matrix, settings: RunSettings) -> None:
+    """Refuse a table in which no column varies, unless they are to be kept."""
+    same = (numbers == numbers[0]) | (np.isnan(numbers) & np.isnan(numbers[0]))
+    names = [column.name for column in columns.columns if column.name not in settings.keep]
+    if same.all() and names:
+        shown = "; ".join(f"{name!r}: it is constant" for name in names[:5])
+        raise InputError(
+            f"no column is left to predict from ({shown}). Give columns that vary, or name those "
+            "to keep."
+        )
 
 
 def _left_out(columns: Columns) -> str:
