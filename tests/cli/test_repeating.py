@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import load_file
 
 from cli.commands import LIGHT, TINY, classes, done, files, invoke, numbers, written
-from pmcnet.runs import outcome
+from pmcnet.runs import fit, outcome
 from pmcnet.runs.run_observer import RunObserver
 
 pytestmark = pytest.mark.usefixtures("no_page")
