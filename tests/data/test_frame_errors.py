@@ -189,6 +189,7 @@ def test_nul_byte_is_located(rows):
         (b"ARROW1rest", r"Feather file. Rename it to end in \.feather"),
         (b"PAR1rest", r"Parquet file. Rename it to end in \.parquet"),
     ],
+    ids=["gzip in gzip", "zip", "SQLite", "Arrow", "Parquet"],
 )
 def test_other_formats_are_recognised(rows, content, advice):
     refused(rows(content), advice)

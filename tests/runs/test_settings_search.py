@@ -122,11 +122,12 @@ def test_too_few_rows_are_refused_with_a_remedy(tmp_path):
 
 
 def test_rows_of_their_own_class_cannot_be_held_out(tmp_path):
-    frame = pd.DataFrame({"x": np.arange(11.0), "y": [f"class {i % 10}" for i in range(11)]})
+    frame = pd.DataFrame({"x": np.arange(40.0), "y": [f"class {i % 4}" for i in range(40)]})
     frame.to_csv(tmp_path / "rows.csv", index=False)
     prepared = prepare(
         RunSettings(data=str(tmp_path / "rows.csv"), target="y", test_share=0.0, seed=2)
     )
+    prepared = prepared._replace(y_train=np.array([f"class {i}" for i in range(40)]))
     with pytest.raises(InputError, match="no rows can be held out for tuning"):
         validation_of(prepared)
 
