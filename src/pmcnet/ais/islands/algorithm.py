@@ -228,15 +228,17 @@ class Islands:
             return state._replace(ended=True)
         if state.polish.n_rounds < self.n_rounds:
             return state
-        if self.n_islands is None and is_known(state.agreement) and has_forgotten(state):
-            return state._replace(ended=True)
-        share = self.polish * (1.0 if has_forgotten(state) else MOST_POLISH)
-        if state.polish.n_gradients < share * state.n_gradients:
-            return state
+        forgotten = has_forgotten(state)
+        share = self.polish * (1.0 if forgotten else MOST_POLISH)
+        enough = state.polish.n_gradients >= share * state.n_gradients
         if self.n_islands is None and still_drifts(state):
             return state  # more islands would stop short of the posterior in the same way
-        enough = MOST_ISLANDS if self.n_islands is None else self.n_islands
-        if state.n_islands >= enough:
+        if self.n_islands is None and is_known(state.agreement) and (forgotten or enough):
+            return state._replace(ended=True)
+        if not enough:
+            return state
+        wanted = MOST_ISLANDS if self.n_islands is None else self.n_islands
+        if state.n_islands >= wanted:
             return state._replace(ended=True)
         return self._next_batch(state, path, comm) if fits(state, self._limit) else state
 
