@@ -105,9 +105,13 @@ def _dotted(node: ast.expr, names: dict[str, str]) -> str:
     return f"{_dotted(node.value, names)}.{node.attr}" if isinstance(node, ast.Attribute) else "?"
 
 
+CONSTANT_NAMES = {"competitors/base.py": ["importlib.import_module"]}
+"""Imports of libraries whose names are constants of the source."""
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_source_loads_nothing_that_runs(path):
-    assert not found_in(path.read_text())
+    assert found_in(path.read_text()) == CONSTANT_NAMES.get(str(path.relative_to(PACKAGE)), [])
 
 
 @pytest.mark.parametrize(

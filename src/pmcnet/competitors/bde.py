@@ -35,9 +35,7 @@ class BDEModel(CompetingModel):
 
     def load(self) -> None:
         """With a device for each core, as its documentation asks for."""
-        from joblib import cpu_count  # type: ignore[import-untyped]
-
-        flags = f"--xla_force_host_platform_device_count={cpu_count()}"
+        flags = f"--xla_force_host_platform_device_count={len(os.sched_getaffinity(0))}"
         os.environ.setdefault("XLA_FLAGS", flags)
         super().load()
 

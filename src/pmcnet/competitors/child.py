@@ -48,7 +48,7 @@ def run(model: CompetingModel, given: str, out: str, seed: str, limit: str) -> N
 
 
 def _run(model: CompetingModel, given: str, out: str, seed: int, limit: float) -> None:
-    with np.load(given) as stored:
+    with np.load(given, allow_pickle=False) as stored:
         rows = {name: stored[name] for name in stored.files}
     categories = tuple(rows["categories"].tolist())
     model.load()

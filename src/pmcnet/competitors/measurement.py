@@ -79,7 +79,7 @@ def measured_by(
             ).returncode
         if status:
             raise CompetitorFailed(_reason(status, limit, log))
-        with np.load(out) as found:
+        with np.load(out, allow_pickle=False) as found:
             return _checked(found)
 
 

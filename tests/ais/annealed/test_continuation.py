@@ -120,8 +120,9 @@ def test_islands_in_places_that_more_rows_favour_unequally_are_doubtful(found):
     assert verdict.status == "doubtful"
     assert "weighted by their evidence" in verdict.reason
     assert verdict.reason.endswith("Fit again on all rows.")
-    none = found.state._replace(polish=found.state.polish._replace(correlation=0.99))
-    worse = replace(found, state=none)
+    polish = found.state.polish
+    stuck = polish._replace(settling=polish.settling._replace(correlation=0.99))
+    worse = replace(found, state=found.state._replace(polish=stuck))
     assert continuation_verdict(worse, (0.0, 0.0)) == worse.verdict
 
 
