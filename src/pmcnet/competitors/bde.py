@@ -35,7 +35,7 @@ class BDEModel(CompetingModel):
 
     def load(self) -> None:
         """With a device for each core, as its documentation asks for."""
-        flags = f"--xla_force_host_platform_device_count={len(os.sched_getaffinity(0))}"
+        flags = f"--xla_force_host_platform_device_count={os.cpu_count()}"
         os.environ.setdefault("XLA_FLAGS", flags)
         super().load()
 
