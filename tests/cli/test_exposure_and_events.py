@@ -12,7 +12,7 @@ import pytest
 from cli.commands import LIGHT, TINY, done, numbers, refused, written
 from pmcnet import PMCNetRegressor
 from pmcnet.errors import InputError
-from pmcnet.runs.second_column import exposures
+from pmcnet.runs.exposures_and_events import exposures
 
 COUNTS = ("--target", "n", "--exposure", "days", "--likelihood", "poisson", *TINY)
 TIMES = ("--target", "time", "--event", "died", *TINY)

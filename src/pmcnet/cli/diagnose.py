@@ -14,8 +14,8 @@ def diagnose(run: Path, as_json: bool) -> None:
     """Verdict, effective draws, k-hat and evidence of RUN, and what to do."""
     from pmcnet.cli.output import number, print_json, print_table, print_verdict
     from pmcnet.cli.run_model import load_model
+    from pmcnet.estimators.evaluation.figure_data import diagnostics
     from pmcnet.runs.advice import advice
-    from pmcnet.runs.figure_data import diagnostics
 
     model = load_model(run, "cpu")
     found = diagnostics(model.posterior_)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from pmcnet.errors import InputError
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.paper.experiment import Experiment, Say, Session, device_of
 from pmcnet.paper.tables import (
     cifar10,
@@ -18,7 +19,6 @@ from pmcnet.paper.tables import (
     svhn_g,
     wine,
 )
-from pmcnet.runs.figure_data import Record
 
 EXPERIMENTS: Mapping[str, Experiment[Any]] = {
     "control-sizes": control_sizes.EXPERIMENT,

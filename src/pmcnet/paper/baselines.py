@@ -7,6 +7,7 @@ from typing import Any
 
 from pmcnet import metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.methods.base import Method
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.registry import METHODS, options
@@ -15,7 +16,6 @@ from pmcnet.paper.experiment import Say
 from pmcnet.paper.paper_scores import milliseconds_per_row, score
 from pmcnet.paper.problem import Problem, Rows
 from pmcnet.paper.result_table import BASELINES
-from pmcnet.runs.figure_data import Record
 
 TUNING_SEED = 1000
 """Of the searches for settings: apart from the seeds that are reported."""

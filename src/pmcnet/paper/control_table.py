@@ -9,11 +9,11 @@ import torch
 from pmcnet import metrics
 from pmcnet.bnn import ParticlePosterior
 from pmcnet.data import ControlData
+from pmcnet.estimators.evaluation.figure_data import Record, roc_bands
 from pmcnet.paper import result_table
 from pmcnet.paper.experiment import Session, Settings
 from pmcnet.paper.problem import Problem
 from pmcnet.paper.published import Cells
-from pmcnet.runs.figure_data import Record, roc_bands
 
 PRIOR_VARIANCE = 4.0
 """The one the true network is drawn from."""

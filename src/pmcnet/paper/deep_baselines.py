@@ -7,11 +7,11 @@ from typing import Any
 from pmcnet import tune
 from pmcnet.bnn import ParticlePosterior
 from pmcnet.errors import DivergedError
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.paper.baselines import TUNING_SEED, made, posteriors
 from pmcnet.paper.deep_settings import PRIOR_STD, TUNING_SHARE, DeepSettings
 from pmcnet.paper.paper_scores import since
 from pmcnet.paper.problem import Problem
-from pmcnet.runs.figure_data import Record
 
 CHOICES: Mapping[str, tuple[Mapping[str, float], ...]] = {
     "adam-map": ({"prior_std": 0.1}, {"prior_std": 0.3}, {"prior_std": 1.0}),

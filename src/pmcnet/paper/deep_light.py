@@ -7,6 +7,7 @@ from typing import Any
 
 from pmcnet import ais
 from pmcnet.bnn import BayesianTarget, ParticlePosterior, Population
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.methods import Given, Restarts
 from pmcnet.methods.point_estimates import MANY, ONE
 from pmcnet.methods.training.state import EpochInfo
@@ -15,7 +16,6 @@ from pmcnet.paper.experiment import Say
 from pmcnet.paper.paper_scores import problem_score, scores_line, since
 from pmcnet.paper.problem import Problem
 from pmcnet.paper.stages import Stages
-from pmcnet.runs.figure_data import Record
 
 Records = dict[str, Record]
 """Scores, seconds and more, by method."""

@@ -12,6 +12,7 @@ from functools import partial
 
 import torch
 
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.paper import result_table
 from pmcnet.paper.deep_baselines import CHOICES, trained
 from pmcnet.paper.deep_light import LightRun
@@ -22,7 +23,6 @@ from pmcnet.paper.problem import Problem
 from pmcnet.paper.published import Published
 from pmcnet.paper.result_table import BASELINES
 from pmcnet.paper.stages import Stages
-from pmcnet.runs.figure_data import Record
 
 MakeProblem = Callable[[DeepSettings, torch.device], Problem]
 

@@ -9,8 +9,8 @@ import torch
 
 from pmcnet import ais
 from pmcnet.errors import InputError
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.methods import PMCMethod, Start
-from pmcnet.runs.figure_data import Record
 
 Say = Callable[[str], None]
 

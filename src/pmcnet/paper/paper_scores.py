@@ -11,8 +11,8 @@ from torch import Tensor
 
 from pmcnet import ais, metrics
 from pmcnet.bnn import Likelihood, Network, ParticlePosterior
+from pmcnet.estimators.evaluation.figure_data import Record, diagnostics, finite
 from pmcnet.paper.problem import Problem
-from pmcnet.runs.figure_data import Record, diagnostics, finite
 
 _MOST_ERRORS = 500  # of test rows, for figures
 PER_DRAW = ("auc", "precision", "recall", "specificity", "accuracy", "f1")

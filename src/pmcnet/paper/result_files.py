@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.io.atomic import write_whole
 from pmcnet.reports import figures
-from pmcnet.runs.figure_data import Record
 
 Draw = Callable[[Any, Path, Record], Path]
 

@@ -3,9 +3,9 @@
 import statistics
 from collections.abc import Mapping, Sequence
 
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.paper.published import Cells, Published
 from pmcnet.reports.published_tables import number
-from pmcnet.runs.figure_data import Record
 
 Runs = Mapping[str, Sequence[Record]]
 """Runs of each method, one per seed."""

@@ -9,6 +9,7 @@ from typing import Self
 
 from pmcnet import ais, metrics, tune
 from pmcnet.bnn import BayesianTarget, ParticlePosterior
+from pmcnet.estimators.evaluation.figure_data import Record, roc_bands, row_histograms
 from pmcnet.methods import Adam, Fit, Jitter, Restarts, Start
 from pmcnet.methods.settings import N_CHOICES
 from pmcnet.paper import result_table
@@ -18,7 +19,6 @@ from pmcnet.paper.paper_scores import StepScores, milliseconds_per_row, score
 from pmcnet.paper.problem import Problem, paper_problem
 from pmcnet.paper.published import Published
 from pmcnet.paper.result_table import BASELINES
-from pmcnet.runs.figure_data import Record, roc_bands, row_histograms
 
 
 @dataclass(frozen=True, kw_only=True)

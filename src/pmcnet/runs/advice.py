@@ -1,8 +1,8 @@
 """What to do when a verdict is not `trustworthy`, in commands."""
 
+from pmcnet.estimators.evaluation.scores import Model
 from pmcnet.methods.registry import METHODS
 from pmcnet.methods.settings import Settings, Value
-from pmcnet.runs.scores import Model
 
 _USEFUL = (
     "The averaged prediction is often good all the same: compare metrics and coverage on held-out "

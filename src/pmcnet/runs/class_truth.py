@@ -10,10 +10,10 @@ from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.competitors import RowPredictions
-from pmcnet.runs.class_predictions import all_metrics, class_metrics
-from pmcnet.runs.figure_data import finite, roc_bands
+from pmcnet.estimators.evaluation.class_predictions import all_metrics, class_metrics
+from pmcnet.estimators.evaluation.figure_data import finite, roc_bands
+from pmcnet.estimators.evaluation.scores import Record
 from pmcnet.runs.number_truth import Measure, Values
-from pmcnet.runs.scores import Record
 
 
 class ClassTruth(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pmcnet.competitors import COMPETITORS
 from pmcnet.errors import InputError
+from pmcnet.estimators.evaluation.scores import Record
 from pmcnet.methods.registry import METHODS
 from pmcnet.methods.settings import Settings
 from pmcnet.reports.page import write_report
@@ -21,7 +22,6 @@ from pmcnet.runs.folder import RunFolder, write_json
 from pmcnet.runs.outcome import FinishedRun
 from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.recommendation import Standing, recommendation
-from pmcnet.runs.scores import Record
 from pmcnet.runs.settings_search import Tune, TunedSettings, tuned, tuning_record, validation_of
 from pmcnet.runs.significance import best_in
 

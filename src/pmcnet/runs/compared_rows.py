@@ -9,11 +9,11 @@ from pmcnet.competitors.registry import Form
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.evaluation.scores import Model, class_labels
 from pmcnet.estimators.training_rows import TrainingRows, level_targets
 from pmcnet.runs.class_truth import ClassTruth
 from pmcnet.runs.number_truth import NumberTruth
 from pmcnet.runs.prepare import RunRows
-from pmcnet.runs.scores import Model, class_labels
 from pmcnet.runs.significance import Truth
 
 

@@ -7,8 +7,8 @@ from pmcnet.competitors import COMPETITORS, RowPredictions
 from pmcnet.competitors.measurement import SplitRows, measured
 from pmcnet.competitors.registry import Form, Task
 from pmcnet.errors import CompetitorFailed
+from pmcnet.estimators.evaluation.scores import Record
 from pmcnet.runs.prepare import RunRows
-from pmcnet.runs.scores import Record
 from pmcnet.runs.significance import Truth
 
 _OTHER: dict[Task, str] = {"regression": "classes", "classification": "numbers"}

@@ -4,12 +4,12 @@ from typing import Any
 
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
+from pmcnet.estimators.evaluation.scores import Model
 from pmcnet.estimators.plan import resolve_device
 from pmcnet.methods.base import Method
 from pmcnet.methods.registry import METHODS, check_name, options
 from pmcnet.runs.config import RunSettings, Task
-from pmcnet.runs.scores import Model
-from pmcnet.runs.second_column import likelihood_of
+from pmcnet.runs.exposures_and_events import likelihood_of
 
 
 def unfitted(settings: RunSettings, task: Task) -> Model:

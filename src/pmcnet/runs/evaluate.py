@@ -1,9 +1,9 @@
 """A finished model on a table whose truth is known."""
 
+from pmcnet.estimators.evaluation.report_record import metrics_record
+from pmcnet.estimators.evaluation.row_predictions import predictions_of
+from pmcnet.estimators.evaluation.scores import Model, Record
 from pmcnet.runs.known_rows import KnownRows
-from pmcnet.runs.row_predictions import predictions_of
-from pmcnet.runs.run_record import metrics_record
-from pmcnet.runs.scores import Model, Record
 
 
 def evaluate_rows(model: Model, rows: KnownRows, *, n_passes: int, seed: int) -> Record:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pmcnet import __version__, ais
 from pmcnet.errors import InputError, ProcessLostError, RunFailed, RunInterrupted
+from pmcnet.estimators.evaluation.scores import Model, Record
 from pmcnet.estimators.observer import Settled
 from pmcnet.estimators.plan import Plan, resolve_device
 from pmcnet.io.files import one_line
@@ -27,7 +28,6 @@ from pmcnet.runs.outcome import FinishedRun, finish
 from pmcnet.runs.prepare import RunRows, prepare
 from pmcnet.runs.processes import share_rows, share_settings
 from pmcnet.runs.run_observer import RunObserver
-from pmcnet.runs.scores import Model, Record
 from pmcnet.runs.signals import Stopping
 
 PATIENCE = "stopping after this step; press Ctrl-C again to stop at once."

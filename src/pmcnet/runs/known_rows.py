@@ -11,11 +11,12 @@ from pmcnet.data import TableFile
 from pmcnet.data.readers.cells import listed, replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetClassifier
+from pmcnet.estimators.evaluation.scores import Model
+from pmcnet.estimators.evaluation.second_column import SecondColumn
 from pmcnet.runs.config import read_config
+from pmcnet.runs.exposures_and_events import ColumnNames, second_of
 from pmcnet.runs.folder import RunFolder
 from pmcnet.runs.predict import read_rows
-from pmcnet.runs.scores import Model
-from pmcnet.runs.second_column import ColumnNames, SecondColumn, second_of
 from pmcnet.runs.target_cells import target_cells
 from pmcnet.runs.target_column import numbers_of, present
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.competitors import LEVELS, RowPredictions
-from pmcnet.runs.figure_data import finite
-from pmcnet.runs.scores import OBSERVED, Record
+from pmcnet.estimators.evaluation.figure_data import finite
+from pmcnet.estimators.evaluation.scores import OBSERVED, Record
 
 MOST_ERRORS = 500
 """Test rows, at most, whose squared errors the page shows."""

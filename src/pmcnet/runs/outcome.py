@@ -1,14 +1,15 @@
 """What a finished run is: its model scored on the test rows, and its files."""
 
+from pathlib import Path
 from typing import NamedTuple
 
+from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
+from pmcnet.estimators.evaluation.row_predictions import predictions_of
+from pmcnet.estimators.evaluation.scores import Model, Record, Scores
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.folder import RunFolder, lines_text, write_json, write_text
 from pmcnet.runs.prediction_files import write_missing, write_predictions
 from pmcnet.runs.prepare import RunRows
-from pmcnet.runs.row_predictions import predictions_of
-from pmcnet.runs.run_record import metrics_record, report_record
-from pmcnet.runs.scores import Model, Record, Scores
 
 
 class FinishedRun(NamedTuple):
@@ -55,10 +56,14 @@ def finish(
         write_missing(model, prepared, folder.missing_targets)
     model.save(folder.model, training_rows=training_rows)
     metrics = metrics_record(model, scored, n_test=len(prepared.y_test), fit_seconds=seconds)
-    rows = (prepared.test_rows + 1).tolist()
-    report = report_record(
-        model, settings, metrics, scored, n_train=len(prepared.y_train) + n_more, rows=rows
+    source = Source(
+        Path(settings.data).name,
+        settings.target,
+        len(prepared.y_train) + n_more,
+        (prepared.test_rows + 1).tolist(),
+        vars(settings),
     )
+    report = report_record(model, source, metrics, scored)
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)

@@ -21,13 +21,13 @@ from pmcnet.data.csv_injection import guarded, guarded_column, has_carriage_retu
 from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.evaluation.calibrated_scores import sets_of
+from pmcnet.estimators.evaluation.class_predictions import class_columns
+from pmcnet.estimators.evaluation.number_predictions import number_columns
+from pmcnet.estimators.evaluation.scores import Model
 from pmcnet.estimators.exposure import with_exposure
 from pmcnet.estimators.predictions import EncodedRows
-from pmcnet.runs.calibrated_scores import sets_of
-from pmcnet.runs.class_predictions import class_columns
-from pmcnet.runs.number_predictions import number_columns
-from pmcnet.runs.scores import Model
-from pmcnet.runs.second_column import ColumnNames, exposures, missing
+from pmcnet.runs.exposures_and_events import ColumnNames, exposures, missing
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]

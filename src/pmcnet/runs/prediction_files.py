@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from pmcnet.estimators.evaluation.row_predictions import Predictions
+from pmcnet.estimators.evaluation.scores import Model
 from pmcnet.runs.folder import write_text
 from pmcnet.runs.predict import COVERAGE, predicted_columns, written
 from pmcnet.runs.prepare import RunRows
-from pmcnet.runs.row_predictions import Predictions
-from pmcnet.runs.scores import Model
 
 
 def write_predictions(predictions: Predictions, prepared: RunRows, path: Path) -> None:

@@ -10,19 +10,18 @@ from pmcnet import data
 from pmcnet.data.readers.cells import replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
+from pmcnet.estimators.evaluation.known_columns import ERROR, SET
+from pmcnet.estimators.evaluation.number_predictions import NumberColumns
+from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.runs.config import RunSettings, Task
-from pmcnet.runs.held_out import split, with_all_classes
-from pmcnet.runs.known_columns import ERROR, SET
-from pmcnet.runs.number_predictions import NumberColumns
-from pmcnet.runs.second_column import (
-    NO_COLUMN,
+from pmcnet.runs.exposures_and_events import (
     ColumnNames,
-    SecondColumn,
     check_response,
     missing,
     second_of,
     task_of,
 )
+from pmcnet.runs.held_out import split, with_all_classes
 from pmcnet.runs.target_cells import target_cells
 from pmcnet.runs.target_column import response_of, rows_with_target
 

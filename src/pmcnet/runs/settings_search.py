@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from pmcnet import tune
 from pmcnet.errors import InputError
 from pmcnet.estimators import PMCNetRegressor
+from pmcnet.estimators.evaluation.figure_data import finite
+from pmcnet.estimators.evaluation.scores import Model, Record, class_labels
+from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.estimators.observer import Settled
 from pmcnet.estimators.plan import Plan
 from pmcnet.estimators.scale_search import LEAST_VALIDATED, VALIDATION_SHARE
@@ -25,10 +28,7 @@ from pmcnet.methods.settings import Choice, parts
 from pmcnet.reports.progress import FitProgress, progress_of
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.estimator import unfitted
-from pmcnet.runs.figure_data import finite
 from pmcnet.runs.prepare import RunRows, with_validation
-from pmcnet.runs.scores import Model, Record, class_labels
-from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
 
 Tune = Literal["none", "validation"]
 SEED_STEP = 1

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.competitors import RowPredictions
+from pmcnet.estimators.evaluation.scores import BETTER_LOWER, Record
 from pmcnet.rng import stream
 from pmcnet.runs.number_truth import Measure
-from pmcnet.runs.scores import BETTER_LOWER, Record
 
 N_RESAMPLES = 300
 Values = NDArray[np.float64]

@@ -9,6 +9,7 @@ from typing import Any
 from pmcnet.data import TableFile
 from pmcnet.errors import InputError, RunFailed, RunInterrupted
 from pmcnet.estimators import PMCNetClassifier
+from pmcnet.estimators.evaluation.scores import Model, class_labels
 from pmcnet.io.files import one_line
 from pmcnet.reports.progress import FitProgress
 from pmcnet.runs.config import RunSettings, config_text, read_config
@@ -17,7 +18,6 @@ from pmcnet.runs.known_rows import KnownRows, known_rows
 from pmcnet.runs.lock import locked
 from pmcnet.runs.outcome import FinishedRun, finish
 from pmcnet.runs.prepare import RunRows, prepare
-from pmcnet.runs.scores import Model, class_labels
 from pmcnet.runs.signals import Stopping
 
 FROM, ROWS = "updated_from", "updated_rows"

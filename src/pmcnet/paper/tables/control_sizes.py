@@ -5,6 +5,7 @@ from itertools import product
 from typing import Self
 
 from pmcnet import ais
+from pmcnet.estimators.evaluation.figure_data import Record
 from pmcnet.methods import Adam, Restarts
 from pmcnet.paper.control_table import (
     COLUMNS,
@@ -20,7 +21,6 @@ from pmcnet.paper.experiment import Experiment, Session
 from pmcnet.paper.paper_scores import score
 from pmcnet.paper.problem import control_problem
 from pmcnet.paper.published import Cells
-from pmcnet.runs.figure_data import Record
 
 PUBLISHED: dict[int, Cells] = {
     50: {"auc": (0.9183, 0.0191), "accuracy": (0.8308, 0.0525), "f1": (0.7984, 0.0767)},

@@ -6,6 +6,7 @@ from typing import Self
 
 from pmcnet import ais
 from pmcnet.bnn import BayesianTarget
+from pmcnet.estimators.evaluation.figure_data import Record, diagnostics
 from pmcnet.methods import Adam, Jitter, PMCMethod, Restarts
 from pmcnet.paper.control_table import (
     COLUMNS,
@@ -21,7 +22,6 @@ from pmcnet.paper.experiment import Experiment, Session
 from pmcnet.paper.paper_scores import StepScores, score
 from pmcnet.paper.problem import Problem, control_problem
 from pmcnet.paper.published import Cells
-from pmcnet.runs.figure_data import Record, diagnostics
 
 PUBLISHED: dict[str, Cells] = {
     "pmcnet": {"auc": (0.9304, 0.0051), "accuracy": (0.8948, 0.0089)},

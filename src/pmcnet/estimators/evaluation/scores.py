@@ -14,8 +14,9 @@ from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.errors import InputError
-from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
-from pmcnet.runs.figure_data import finite
+from pmcnet.estimators.classifier import PMCNetClassifier
+from pmcnet.estimators.evaluation.figure_data import finite
+from pmcnet.estimators.regressor import PMCNetRegressor
 
 Model = PMCNetClassifier | PMCNetRegressor
 Record = dict[str, Any]

@@ -1,20 +1,17 @@
-"""The JSON of a run: `metrics.json` for machines, `report.json` for the page."""
+"""The JSON of a fitted model: its metrics for machines, and the record that the page shows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pmcnet import __version__
 from pmcnet.bnn import MLP
-from pmcnet.estimators import PMCNetClassifier
+from pmcnet.estimators.classifier import PMCNetClassifier
+from pmcnet.estimators.evaluation.calibrated_scores import COVERAGE_LABELS, SIZES
+from pmcnet.estimators.evaluation.figure_data import diagnostics, verdict_record
+from pmcnet.estimators.evaluation.scores import BETTER_LOWER, Model, Record, Scores
 from pmcnet.io.plain import plain
-from pmcnet.runs.calibrated_scores import COVERAGE_LABELS, SIZES
-from pmcnet.runs.config import RunSettings
-from pmcnet.runs.figure_data import diagnostics, verdict_record
-from pmcnet.runs.scores import BETTER_LOWER, Model, Record, Scores
 
 LABELS = COVERAGE_LABELS | {
     "nll": "negative log-likelihood",
@@ -75,24 +72,34 @@ def base_rate(model: Model, scored: Scores | None) -> Record | None:
     return {"class": str(model.classes_[commonest]), "accuracy": accuracy}
 
 
+class Source(NamedTuple):
+    """What the page says of the data of a fit.
+
+    Args:
+        data: name of the table.
+        target: name of what is predicted.
+        n_train: training rows.
+        rows: where each test row is in the table.
+        settings: of the fit, by name.
+    """
+
+    data: str
+    target: str
+    n_train: int
+    rows: Sequence[int]
+    settings: Mapping[str, Any]
+
+
 def report_record(
-    model: Model,
-    settings: RunSettings,
-    metrics: Mapping[str, Any],
-    scored: Scores | None,
-    *,
-    n_train: int,
-    rows: Sequence[int],
+    model: Model, source: Source, metrics: Mapping[str, Any], scored: Scores | None
 ) -> Record:
-    """`report.json`: what the page is drawn from.
+    """What the page is drawn from.
 
     Args:
         model: fitted.
-        settings: of the run.
+        source: of its rows.
         metrics: as `metrics_record` made them.
         scored: of the test rows, if there are any.
-        n_train: training rows.
-        rows: where each test row is in the table, from 1.
     """
     classes = (
         [str(name) for name in model.classes_] if isinstance(model, PMCNetClassifier) else None
@@ -107,18 +114,20 @@ def report_record(
     figures = dict(scored.figures) if scored else {}
     for name in ("histograms", "scatter", "uncertain"):
         if name in figures:
-            figures[name] = [entry | {"row": int(rows[entry["row"]])} for entry in figures[name]]
+            figures[name] = [
+                entry | {"row": int(source.rows[entry["row"]])} for entry in figures[name]
+            ]
     if task == "binary":
         figures["roc"] = [curve for curve in figures.get("roc", []) if curve["class"] == 1]
     return {
         "format": 1,
-        "title": f"{Path(settings.data).name}: {settings.target}",
+        "title": f"{source.data}: {source.target}",
         "task": task,
-        "target": settings.target,
+        "target": source.target,
         "classes": classes,
         "verdict": verdict_record(model.verdict_),
         "summary": {
-            "n_train": n_train,
+            "n_train": source.n_train,
             "n_test": metrics["n_test"],
             "base_rate": metrics.get("base_rate"),
             "n_features": model.n_features_in_,
@@ -131,7 +140,7 @@ def report_record(
             "fit_seconds": metrics["seconds"]["fit"],
             "predict_seconds": metrics["seconds"]["predict"],
             "version": __version__,
-            "data": Path(settings.data).name,
+            "data": source.data,
         },
         "metrics": [
             metric_entry(name, value, metrics["per_draw"].get(name))
@@ -142,7 +151,7 @@ def report_record(
         "model_choice": plain(model.comparisons_),
         "columns": model.columns_,
         **_update(model),
-        "settings": plain({item.name: getattr(settings, item.name) for item in fields(settings)}),
+        "settings": plain(dict(source.settings)),
         **plain(figures),
     }
 

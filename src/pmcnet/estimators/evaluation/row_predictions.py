@@ -4,11 +4,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pmcnet.estimators import PMCNetClassifier
-from pmcnet.runs.class_predictions import ClassPredictions
-from pmcnet.runs.number_predictions import NumberPredictions
-from pmcnet.runs.scores import Model
-from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
+from pmcnet.estimators.classifier import PMCNetClassifier
+from pmcnet.estimators.evaluation.class_predictions import ClassPredictions
+from pmcnet.estimators.evaluation.number_predictions import NumberPredictions
+from pmcnet.estimators.evaluation.scores import Model
+from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 
 Predictions = ClassPredictions | NumberPredictions
 

@@ -10,13 +10,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pmcnet import metrics
-from pmcnet.estimators import PMCNetRegressor
+from pmcnet.estimators.evaluation import figure_data
+from pmcnet.estimators.evaluation.calibrated_scores import interval_scores
+from pmcnet.estimators.evaluation.known_columns import COVERAGE, known_columns
+from pmcnet.estimators.evaluation.scores import (
+    N_HISTOGRAMS,
+    N_SHOWN,
+    OBSERVED,
+    Record,
+    Scores,
+    scored,
+)
+from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.estimators.predictions import Array, AveragedPrediction
-from pmcnet.runs import figure_data
-from pmcnet.runs.calibrated_scores import interval_scores
-from pmcnet.runs.known_columns import COVERAGE, known_columns
-from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, OBSERVED, Record, Scores, scored
-from pmcnet.runs.second_column import NO_COLUMN, SecondColumn
+from pmcnet.estimators.regressor import PMCNetRegressor
 
 N_SCATTER = 1000
 N_SAMPLES = 200  # draws of y behind CRPS and histograms

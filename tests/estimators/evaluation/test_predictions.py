@@ -10,11 +10,11 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP
 from pmcnet.estimators.conformal.class_sets import CalibratedSets
 from pmcnet.estimators.encoding import TableEncoder
-from pmcnet.runs.known_columns import COVERAGE
-from pmcnet.runs.number_predictions import N_SAMPLES, NumberColumns
+from pmcnet.estimators.evaluation.known_columns import COVERAGE
+from pmcnet.estimators.evaluation.number_predictions import N_SAMPLES, NumberColumns
+from pmcnet.estimators.evaluation.row_predictions import predictions_of
 from pmcnet.runs.predict import predicted_columns
 from pmcnet.runs.prepare import ADDED
-from pmcnet.runs.row_predictions import predictions_of
 
 N_ROWS, N_NETWORKS = 40, 64
 QUICK = {

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pmcnet import metrics
-from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
+from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.conformal.intervals import STATED
+from pmcnet.estimators.regressor import PMCNetRegressor
 
 _COVERAGES = (0.9, 0.95)
 CALIBRATED = "conformal_"

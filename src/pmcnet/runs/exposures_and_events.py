@@ -1,7 +1,4 @@
-"""A column that a run needs beside the target: the exposures of counts, or the events of times.
-
-It is no feature.
-"""
+"""The exposures of counts and the events of times of a run: options, columns and checks."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,50 +11,17 @@ from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Array, Units
 from pmcnet.errors import InputError
+from pmcnet.estimators.evaluation.scores import Model
+from pmcnet.estimators.evaluation.second_column import SecondColumn
 from pmcnet.estimators.exposure import check_family, checked_exposure, likelihood_of_counts
 from pmcnet.estimators.two_columns import TIMES
 from pmcnet.runs.config import RunSettings, read_config
 from pmcnet.runs.folder import RunFolder
-from pmcnet.runs.scores import Model
 
 if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 _EVENTS = {"1": 1.0, "true": 1.0, "yes": 1.0, "0": 0.0, "false": 0.0, "no": 0.0}
-
-
-class SecondColumn(NamedTuple):
-    """Exposures (N,), or whether events were observed, 1, or are censored, 0 (N,); or neither."""
-
-    exposure: Array | None = None
-    event: Array | None = None
-
-    def at(self, rows: NDArray[np.int64]) -> Self:
-        """Those of some rows."""
-        return type(self)(*(None if column is None else column[rows] for column in self))
-
-    def response(self, y: NDArray[Any]) -> NDArray[Any]:
-        """The target as estimators take it: times with their events (N, 2), else as it is (N,)."""
-        return y if self.event is None else np.column_stack([y, self.event])
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What estimators take beside X and y."""
-        return {} if self.exposure is None else {"exposure": self.exposure}
-
-    @property
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """By their names in tables of predictions."""
-        if self.event is not None:
-            return {"event": self.event.astype(np.int64)}
-        return {} if self.exposure is None else {"exposure": self.exposure}
-
-    def observed(self, n_rows: int) -> NDArray[np.bool_]:
-        """Whether the target is known, and not only a bound of it: (N,)."""
-        return np.ones(n_rows, dtype=bool) if self.event is None else self.event > 0
-
-
-NO_COLUMN = SecondColumn()
 
 
 class ColumnNames(NamedTuple):

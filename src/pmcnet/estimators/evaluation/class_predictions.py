@@ -9,12 +9,19 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from pmcnet import metrics
-from pmcnet.estimators import PMCNetClassifier
+from pmcnet.estimators.classifier import PMCNetClassifier
+from pmcnet.estimators.evaluation import figure_data
+from pmcnet.estimators.evaluation.calibrated_scores import set_scores, sets_of
+from pmcnet.estimators.evaluation.known_columns import COVERAGE, SET, known_columns
+from pmcnet.estimators.evaluation.scores import (
+    N_HISTOGRAMS,
+    N_SHOWN,
+    Record,
+    Scores,
+    class_labels,
+    scored,
+)
 from pmcnet.estimators.predictions import AveragedPrediction
-from pmcnet.runs import figure_data
-from pmcnet.runs.calibrated_scores import set_scores, sets_of
-from pmcnet.runs.known_columns import COVERAGE, SET, known_columns
-from pmcnet.runs.scores import N_HISTOGRAMS, N_SHOWN, Record, Scores, class_labels, scored
 
 
 class ClassPredictions(NamedTuple):
