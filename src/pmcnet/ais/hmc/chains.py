@@ -31,7 +31,7 @@ from pmcnet.ais.hmc.adaptation import (
     solve_step,
 )
 from pmcnet.ais.hmc.groups import agreement
-from pmcnet.ais.hmc.kept_draws import LEAST_KEPT, stride_of, with_draw
+from pmcnet.ais.hmc.kept_draws import LEAST_JUDGED, LEAST_KEPT, stride_of, with_draw
 from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step, watched_part
 from pmcnet.ais.hmc.preconditioners import hessian_scale, learned_scale
 from pmcnet.ais.hmc.result import ChainResult
@@ -205,7 +205,7 @@ class HMCPopulation:
         if rest or n % stride_of(n, self.most_kept):
             return state, info
         state = with_draw(state, path, n, self.keep, self.most_kept)
-        if self.until_known and len(state.kept) >= LEAST_KEPT:
+        if self.until_known and n >= LEAST_JUDGED:
             state = self._judged(state, path)
             found = state.agreement
             info = info._replace(error=found.median, error_upper=found.upper)

@@ -6,7 +6,9 @@ from pmcnet.ais.hmc.state import ChainState
 from pmcnet.ais.path import Path
 
 LEAST_KEPT = 8
-"""Draws of each chain by which a run is judged before its end."""
+"""Draws of each chain, at least, where not all are kept."""
+LEAST_JUDGED = 48
+"""Draws of each chain before which a run does not end: a slow drift is not seen earlier."""
 
 
 def stride_of(n: int, most: int | None) -> int:
