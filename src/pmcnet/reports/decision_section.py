@@ -25,9 +25,9 @@ def decision(record: Mapping[str, Any]) -> Section | None:
     curve = decision_curve(record["decision"])
     name = f"class {class_label(record, curve.label)}"
     caption = f"A row is acted on where the probability of {name} reaches the threshold p. The net "
-    caption += "benefit is the share of true positives, less that of false positives times "
-    caption += "p / (1 \N{MINUS SIGN} p): to act from p on is to hold a false positive for so much "
-    caption += f"of a true one (Vickers and Elkin, 2006). {_where_best(curve)}"
+    caption += "benefit is the share of true positives less p / (1 \N{MINUS SIGN} p) times the "
+    caption += "share of false positives: whoever acts from p on counts a false positive as that "
+    caption += f"part of a true one (Vickers and Elkin, 2006). {_where_best(curve)}"
     panel = Panel(None, caption, "threshold", "net benefit", partial(decision_panel, curve=curve))
     legend: Legend = [
         ("stroke", "averaged prediction"),
@@ -53,12 +53,11 @@ def _where_best(curve: DecisionCurve) -> str:
 
 def _slider() -> Markup:
     """What the script shows once it runs: the threshold, and what it brings in words."""
-    label = tag(
-        "label", "Threshold ", tag("output", for_="decision-threshold"), for_="decision-threshold"
-    )
+    label = tag("label", "Threshold", for_="decision-threshold")
+    name = tag("div", label, " ", tag("strong", id="decision-shown", aria_hidden="true"))
     slider = tag("input", type="range", id="decision-threshold")
     words = tag("p", id="decision-words", aria_live="polite")
-    return tag("div", label, slider, words, class_="slider", id="decision-slider", hidden="")
+    return tag("div", name, slider, words, class_="slider", id="decision-slider", hidden="")
 
 
 def _listed(curve: DecisionCurve) -> Markup:

@@ -55,7 +55,7 @@ def quantile_fan(record: Mapping[str, Any]) -> Section | None:
     caption = f"{count(n)} test row{'s' * (n > 1)} in the order of the predicted mean"
     if real(n_test) and n_test > n:
         caption += f", of {count(n_test)}"
-    caption += f". Of the observed values are {', '.join(inside)}."
+    caption += f". Of the observed values lie {', '.join(inside)}."
     caption += " Where many dots in a row leave the bands on the same side, predictions are off; "
     caption += "where they leave on both sides, intervals are too narrow."
     if record.get("scatter_note"):
@@ -63,7 +63,7 @@ def quantile_fan(record: Mapping[str, Any]) -> Section | None:
     widest = next(reversed(found.bands))
     legend: Legend = [
         ("stroke", "predicted mean"),
-        *((f"tint-{COLOURS[level]}", f"{level} % of the prediction") for level in found.bands),
+        *((f"tint-{COLOURS[level]}", f"{level} % band") for level in found.bands),
         ("dot", "observed value"),
         ("cross", f"outside the {widest} % band"),
     ]

@@ -72,11 +72,11 @@ def error_panel(ax: Axes, median: ErrorCourse, upper: ErrorCourse | None) -> Non
 def _logarithmic(ax: Axes, low: float, high: float) -> None:
     """Powers of ten, with 2 and 5 between them where few powers are shown; ends are ticks."""
     ax.set_yscale("log")
-    powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    powers = np.arange(np.floor(np.log10(low)) - 1, np.ceil(np.log10(high)) + 2)
     for steps in (_STEPS, (1.0,)):
         ticks = np.asarray([step * 10.0**power for power in powers for step in steps])
-        first, last = np.searchsorted(ticks, low, side="right") - 1, np.searchsorted(ticks, high)
-        shown = ticks[first : last + 1]
+        first = int(np.searchsorted(ticks, low, side="right")) - 1
+        shown = ticks[first : max(int(np.searchsorted(ticks, high)), first + 1) + 1]
         if shown.size <= _MOST_TICKS:
             break
     ax.set_ylim(shown[0], shown[-1])

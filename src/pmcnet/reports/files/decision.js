@@ -3,7 +3,7 @@
   "use strict";
   const part = (id) => document.getElementById(`decision-${id}`);
   const curve = JSON.parse(part("data").textContent);
-  const slider = part("threshold"), words = part("words"), shown = part("slider").querySelector("output");
+  const slider = part("threshold"), words = part("words"), shown = part("shown");
   const drawing = document.querySelector("#decision svg.drawing");
   const point = drawing.appendChild(document.createElementNS(drawing.namespaceURI, "circle"));
   const at = ([zero, one], value) => zero + (one - zero) * value;
