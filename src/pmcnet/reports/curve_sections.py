@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pmcnet.reports.figures.panels import SQUARE, Panel, figure
+from pmcnet.reports.figures.panels import SQUARE, Legend, Panel, figure
 from pmcnet.reports.figures.rank_curves import (
     AVERAGED,
     RankCurve,
@@ -43,16 +43,9 @@ def roc(record: Mapping[str, Any]) -> Section | None:
         roc_axes(name, _roc_words(name, curve), partial(roc_of_average, curve=curve))
         for name, curve in named
     ]
-    if len(named) == 1:
-        title = "ROC curve"
-        caption = f"{panels[0].words} The higher the curve above the dashed line, the better; the "
-        caption += "bands show how much single networks disagree."
-    else:
-        title = "ROC curves"
-        caption = f"Each class against all others. {_extremes('The area', named)}"
-        caption += _weighted(record)
+    areas = [(name, curve.area) for name, curve in named]
     legend = rank_legend([curve for _, curve in named], "chance")
-    return Section("roc", title, figure("roc", panels, caption, legend, SQUARE))
+    return _roc_section(panels, _extremes("The area", areas) + _weighted(record), legend)
 
 
 def precision_recall(record: Mapping[str, Any]) -> Section | None:
@@ -74,7 +67,9 @@ def precision_recall(record: Mapping[str, Any]) -> Section | None:
         caption = f"{panels[0].words} Precision is the share of the rows called positive that are; "
         caption += "recall is the share of the positive rows that are called so."
     else:
-        caption = f"Each class against all others. {_extremes('The average precision', named)}"
+        caption = "Each class against all others. "
+        areas = [(name, curve.area) for name, curve in named]
+        caption += _extremes("The average precision", areas)
         n_classes = len(class_names(record))
         if n_classes > len(named):
             caption += f" The {len(named)} classes with the most test rows are drawn, of "
@@ -123,10 +118,10 @@ def _band_at(curve: RankCurve, x: float) -> str:
     return f" (single networks: {share(low)} to {share(high)})" if low < high else ""
 
 
-def _extremes(what: str, named: Named) -> str:
-    worst, best = (pick(named, key=lambda pair: pair[1].area) for pick in (min, max))
-    words = f"{what} is largest for {best[0]} ({best[1].area:.3f})"
-    return f"{words} and smallest for {worst[0]} ({worst[1].area:.3f})."
+def _extremes(what: str, areas: Sequence[tuple[str, float]]) -> str:
+    worst, best = (pick(areas, key=lambda pair: pair[1]) for pick in (min, max))
+    words = f"{what} is largest for {best[0]} ({best[1]:.3f})"
+    return f"{words} and smallest for {worst[0]} ({worst[1]:.3f})."
 
 
 def _weighted(record: Mapping[str, Any]) -> str:
@@ -149,16 +144,18 @@ def _roc_of_draws(record: Mapping[str, Any]) -> Section:
         roc_axes(name, _mean_words(name, curve), partial(roc_panel, curve=curve))
         for name, curve in named
     ]
-    if len(curves) == 1:
-        title = "ROC curve"
-        caption = f"{panels[0].words} The higher the curve above the dashed line, the better; "
-        caption += "the bands show how much the draws disagree."
+    areas = [(name, curve.auc) for name, curve in named]
+    return _roc_section(panels, _extremes("The area", areas), roc_legend(curves))
+
+
+def _roc_section(panels: Sequence[Panel], areas: str, legend: Legend) -> Section:
+    """Return the section of these panels; `areas` says of several which is largest."""
+    if len(panels) == 1:
+        title, caption = "ROC curve", f"{panels[0].words} The higher the curve above the dashed "
+        caption += "line, the better; the bands show how much single networks disagree."
     else:
-        title = "ROC curves"
-        worst, best = (pick(named, key=lambda pair: pair[1].auc) for pick in (min, max))
-        caption = f"Each class against all others. The area is largest for {best[0]} "
-        caption += f"({best[1].auc:.3f}) and smallest for {worst[0]} ({worst[1].auc:.3f})."
-    return Section("roc", title, figure("roc", panels, caption, roc_legend(curves), SQUARE))
+        title, caption = "ROC curves", f"Each class against all others. {areas}"
+    return Section("roc", title, figure("roc", panels, caption, legend, SQUARE))
 
 
 def _mean_words(name: str, curve: Curve) -> str:
