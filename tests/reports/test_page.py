@@ -60,7 +60,7 @@ SECTIONS = {
 SECTIONS |= {
     f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
 }
-VOID = {"meta"}
+VOID = {"meta", "input"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 
 

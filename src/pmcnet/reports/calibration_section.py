@@ -90,7 +90,7 @@ def _classes(record: Mapping[str, Any], data: Mapping[str, Any]) -> Markup | Non
         label = f"class {class_label(record, int(entry(item, 'class', name)))}"
         rows += [[label, *row] for row in _bin_rows(bins)]
         error = item.get("ece")
-        words = f"Share of {label} among rows of a like probability of it"
+        words = f"How often {label} occurs, against the probability of it"
         if real(error):
             errors[label] = error
             words += f": on average they differ by {number(error)}"
@@ -105,7 +105,7 @@ def _classes(record: Mapping[str, Any], data: Mapping[str, Any]) -> Markup | Non
         caption = f"{panels[0].words} {caption}"
     header = ["class", "probability", "share", "interval", "rows"]
     listed = table(header, rows, "Calibration of classes in numbers")
-    heading = tag("h3", "By class" if len(panels) > 1 else label.capitalize(), class_="part")
+    heading = tag("h3", "By class" if len(panels) > 1 else f"C{label[1:]}", class_="part")
     drawn = figure("calibration-classes", panels, caption, legend)
     return joined([heading, drawn, folded("The numbers by class", listed)])
 

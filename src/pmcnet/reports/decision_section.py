@@ -14,6 +14,7 @@ from pmcnet.reports.scripts import script
 from pmcnet.reports.sections import Section
 
 _LISTED = 10  # every tenth threshold is in the table
+_ODDS = "\N{NO-BREAK SPACE}".join(("p", "/", "(1", "\N{MINUS SIGN}", "p)"))
 _FIRST = 0.5
 """The threshold at which the slider begins."""
 
@@ -25,7 +26,7 @@ def decision(record: Mapping[str, Any]) -> Section | None:
     curve = decision_curve(record["decision"])
     name = f"class {class_label(record, curve.label)}"
     caption = f"A row is acted on where the probability of {name} reaches the threshold p. The net "
-    caption += "benefit is the share of true positives less p / (1 \N{MINUS SIGN} p) times the "
+    caption += f"benefit is the share of true positives less {_ODDS} times the "
     caption += "share of false positives: whoever acts from p on counts a false positive as that "
     caption += f"part of a true one (Vickers and Elkin, 2006). {_where_best(curve)}"
     panel = Panel(None, caption, "threshold", "net benefit", partial(decision_panel, curve=curve))
@@ -55,7 +56,7 @@ def _slider() -> Markup:
     """What the script shows once it runs: the threshold, and what it brings in words."""
     label = tag("label", "Threshold", for_="decision-threshold")
     name = tag("div", label, " ", tag("strong", id="decision-shown", aria_hidden="true"))
-    slider = tag("input", type="range", id="decision-threshold")
+    slider = Markup('<input type="range" id="decision-threshold">')
     words = tag("p", id="decision-words", aria_live="polite")
     return tag("div", name, slider, words, class_="slider", id="decision-slider", hidden="")
 
