@@ -167,6 +167,12 @@ def test_error_of_steps_without_seconds_has_no_course():
     assert "error of predictions</h3>" in body
 
 
+def test_errors_that_no_axis_can_hold_have_no_course():
+    assert error_course(steps([0.0, 1e-310, 1e305]), "error", 0.05) is None
+    long = [{"seconds": 1e300, "error": 0.1}] * 2
+    assert error_course(long, "error", 0.05) is None
+
+
 def test_error_against_time_says_its_limits():
     body = history_section.history(REGRESSION).body
     assert "within its limit of 0.050" in body
@@ -175,7 +181,7 @@ def test_error_against_time_says_its_limits():
     assert "limits of the verdict" not in history_section.history(no_limits).body
 
 
-@pytest.mark.parametrize("value", [1e-12, 0.012, 0.0449, 3e5])
+@pytest.mark.parametrize("value", [1e-300, 1e-12, 0.012, 0.0449, 3e5, 1e300])
 def test_error_axis_has_ticks_around_any_error(value):
     record = REGRESSION | {"history": steps([value]), "verdict": {"status": "doubtful"}}
     drawing = re.search(r"<svg.*?</svg>", history_section.history(record).body, re.DOTALL)[0]

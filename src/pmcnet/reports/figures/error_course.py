@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
 from pmcnet.reports.figures import canvas
-from pmcnet.reports.figures.arrays import Array
+from pmcnet.reports.figures.arrays import LARGEST, Array
 from pmcnet.reports.html import real
 
 MEDIAN, UPPER = "error", "error_upper"
@@ -40,15 +40,17 @@ def error_course(
     spent, pairs = 0.0, []
     for step in history:
         took, error = step.get("seconds"), step.get(key)
-        if not real(took) or took < 0:
+        if not real(took) or took < 0 or spent + took > LARGEST:
             return None
         spent += took
-        if real(error) and error > 0:
+        if real(error) and 1 / LARGEST <= error <= LARGEST:
             pairs.append((spent, error))
     if not pairs:
         return None
     found = np.asarray(pairs, dtype=np.float64).T
-    return ErrorCourse(found[0], found[1], limit if limit is not None and limit > 0 else None)
+    return ErrorCourse(
+        found[0], found[1], limit if limit is not None and 1 / LARGEST <= limit <= LARGEST else None
+    )
 
 
 def error_panel(ax: Axes, median: ErrorCourse, upper: ErrorCourse | None) -> None:
