@@ -40,7 +40,6 @@ from pmcnet.ais.path import Path
 from pmcnet.ais.scale import Diagonal
 from pmcnet.ais.tempered import Tempered
 from pmcnet.ais.verdict import chain_verdict, is_known
-from pmcnet.ais.verdict.limits import MIN_CHAIN_DRAWS
 from pmcnet.errors import InputError, TargetError
 
 SMALLEST_STEP = 0.7
@@ -167,7 +166,7 @@ class HMCPopulation:
         state, info = self._moved(state, Path.of(target))
         seconds = state.seconds + agreed(comm, time.monotonic() - start)
         late = self.max_seconds is not None and seconds >= self.max_seconds
-        ended = state.ended or (late and len(state.log_density) >= MIN_CHAIN_DRAWS)
+        ended = state.ended or (late and len(state.log_density) >= LEAST_KEPT)
         return state._replace(seconds=seconds, ended=ended), info
 
     def _moved(self, state: ChainState, path: Path) -> tuple[ChainState, ChainInfo]:

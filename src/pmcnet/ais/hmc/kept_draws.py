@@ -6,7 +6,7 @@ from pmcnet.ais.hmc.state import ChainState
 from pmcnet.ais.path import Path
 
 LEAST_KEPT = 8
-"""Draws of each chain, at least, where not all are kept."""
+"""Draws of each chain before which neither time nor room ends a run."""
 LEAST_JUDGED = 48
 """Draws of each chain before which a run does not end: a slow drift is not seen earlier."""
 
