@@ -39,7 +39,7 @@ from pmcnet.ais.hmc.state import ChainInfo, ChainState
 from pmcnet.ais.path import Path
 from pmcnet.ais.scale import Diagonal
 from pmcnet.ais.tempered import Tempered
-from pmcnet.ais.verdict import chain_verdict, is_known
+from pmcnet.ais.verdict import has_settled, is_known
 from pmcnet.errors import InputError, TargetError
 
 SMALLEST_STEP = 0.7
@@ -66,7 +66,7 @@ class HMCPopulation:
         keep: whether draws are kept; without them, observers make of each state what they need.
         most_kept: draws that are kept of each chain, at most; beyond, every second one is dropped,
             and they are kept half as often. None for all.
-        until_known: whether it ends once its verdict is trustworthy; then the latest draws count.
+        until_known: whether it ends once chains agree and settled; then the latest draws count.
         max_seconds: computing time after which no trajectory begins, once there are draws to judge.
     """
 
@@ -230,11 +230,10 @@ class HMCPopulation:
         return ChainResult.of(state, tuple(history), finished=self.done(state), share=share)
 
     def _judged(self, state: ChainState, path: Path) -> ChainState:
-        """The state with how far its chains agree, ended where the verdict is trustworthy."""
+        """The state with how far its chains agree, ended where more time would change nothing."""
         result = self.result(state, (), path)
         found = agreement(result.theta, path)
-        known = is_known(found) and chain_verdict(result, found).status == "trustworthy"
-        return state._replace(agreement=found, ended=known)
+        return state._replace(agreement=found, ended=is_known(found) and has_settled(result, found))
 
     def _piloted(self, state: ChainState, path: Path) -> ChainState:
         kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog

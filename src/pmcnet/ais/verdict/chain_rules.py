@@ -1,7 +1,7 @@
 """The verdict on parallel chains: whether they agree, have settled, and have moved."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scipy.special import stdtrit  # type: ignore[import-untyped]
@@ -16,6 +16,7 @@ from pmcnet.ais.verdict.limits import (
     MIN_ACCEPTANCE,
     MIN_CHAIN_DRAWS,
     MIN_ESS,
+    MIXED_RHAT,
     SEPARATE_RHAT,
     SIGNIFICANT_DRIFT,
     STUCK_RHAT,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pmcnet.ais.hmc.result import ChainResult
 
 LONGER_CHAINS = "Run longer: more warm-up, more draws."
+WEIGHED_MODES = "Islands, method='annealed', weigh modes, where their longer time can be afforded."
 
 
 def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> Verdict:
@@ -52,20 +54,31 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
     agree = f"R-hat of the predictions is {result.rhat:.3f}, {result.ess:.0f} draws are effective"
     if agreement is None or n_chains < LEAST_GROUPS:
         limits["ess"] = MIN_ESS
-        rules = (_apart(result.separation), *_chain_rules(result, limits), *_agreeing_rules(result))
+        rules = (_apart(result.separation), *_chain_rules(result), *_agreeing_rules(result))
         return first_broken(iter(rules), f"{agree}, and log pi does not drift.", limits)
-    limits |= error_limits(agreement)
-    n_groups = agreement.n_islands
-    what = "chains" if n_groups == n_chains else f"groups of {n_chains // n_groups} chains"
-    rules = (
-        _apart(agreement.rhat, f"the {n_groups} {what}"),
-        _stuck(result.separation),
-        *(_chain_rules(result, limits) if n_groups == n_chains else _group_rules(result)),
-        *error_rules(agreement, what, LONGER_CHAINS),
-        _in_modes(result.separation),
-    )
-    known = f"{stated(agreement)}, by the disagreement of {n_groups} {what}"
+    limits |= error_limits(agreement) | {"mixed": MIXED_RHAT}
+    known = f"{stated(agreement)}, by the disagreement of {_groups(result, agreement)}"
+    rules = (*_settled_rules(result, agreement), _in_modes(result.separation, known))
     return first_broken(iter(rules), f"{known}, and log pi does not drift.", limits)
+
+
+def has_settled(result: "ChainResult", agreement: Agreement) -> bool:
+    """Whether chains agree and none of what time would cure is left: modes are not left in time."""
+    return not any(rule.broken for rule in _settled_rules(result, agreement))
+
+
+def _settled_rules(result: "ChainResult", agreement: Agreement) -> Iterator[Rule]:
+    grouped = agreement.n_islands < result.log_density.shape[1]
+    yield _apart(agreement.rhat, f"the {_groups(result, agreement)}")
+    yield _stuck(result.separation)
+    yield from (_group_rules if grouped else _chain_rules)(result)
+    yield from error_rules(agreement, "groups of chains" if grouped else "chains", LONGER_CHAINS)
+
+
+def _groups(result: "ChainResult", agreement: Agreement) -> str:
+    n_groups, n_chains = agreement.n_islands, result.log_density.shape[1]
+    size = n_chains // n_groups
+    return f"{n_groups} groups of {size} chains" if size > 1 else f"{n_groups} chains"
 
 
 def max_chain_drift(n_chains: int) -> float:
@@ -93,13 +106,13 @@ def _stuck(rhat: float) -> Rule:
     )
 
 
-def _in_modes(rhat: float) -> Rule:
+def _in_modes(rhat: float, known: str) -> Rule:
     return Rule(
-        not rhat < SEPARATE_RHAT,
+        not rhat < MIXED_RHAT,
         "doubtful",
-        f"each chain stays near the mode where it began (R-hat {rhat:.3g} of single chains, above "
-        f"{SEPARATE_RHAT:g}): groups of chains agree, but training chose how much each mode counts",
-        LONGER_CHAINS,
+        f"{known}, but each chain stays near the mode where training left it (R-hat {rhat:.3g} of "
+        f"single chains, above {MIXED_RHAT:g}), so how much each mode counts is unknown",
+        WEIGHED_MODES,
     )
 
 
@@ -125,10 +138,11 @@ def _group_rules(result: "ChainResult") -> Iterator[Rule]:
     )
 
 
-def _chain_rules(result: "ChainResult", limits: Mapping[str, float]) -> Iterator[Rule]:
+def _chain_rules(result: "ChainResult") -> Iterator[Rule]:
     yield _moved(result.acceptance)
+    most = max_chain_drift(result.log_density.shape[1])
     yield Rule(
-        abs(result.drift) > limits["drift"],
+        abs(result.drift) > most,
         "doubtful",
         f"log pi still drifts, by {result.drift:.1f} standard errors over the draws: the chains "
         "had not reached the posterior when the draws began",
