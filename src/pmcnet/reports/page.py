@@ -17,6 +17,7 @@ from pmcnet.reports import (
     new_rows,
     sections,
     uncertain_rows,
+    what_if,
 )
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
@@ -25,6 +26,7 @@ from pmcnet.reports.sections import Section
 _ORDER = (
     sections.facts,
     sections.metrics,
+    what_if.what_if,
     new_rows.update,
     figure_sections.roc,
     figure_sections.scatter,
