@@ -25,6 +25,14 @@ function logGamma(x) {
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum);
 }
 
+/** log Gamma(b + a) - log Gamma(b), in which nothing cancels where b is large. */
+function logGammaRise(b, a) {
+  if (b <= LARGE) return logGamma(b + a) - logGamma(b);
+  const correction = (x) => 1 / (12 * x) - 1 / (360 * x ** 3);
+  const main = a * Math.log(b) + (b + a - 0.5) * Math.log1p(a / b) - a;
+  return main + correction(b + a) - correction(b);
+}
+
 /** Nodes and weights of Gauss and Legendre on [-1, 1]. */
 function legendre(n) {
   return Array.from({ length: n }, (_, i) => {
@@ -61,9 +69,10 @@ function tailByQuadrature(log, x, centre, deviation, least, most) {
 function gammaTail(a, x) {
   if (!(x > 0)) return 1;
   if (a > LARGE) {
-    const constant = logGamma(a);
-    const log = (t) => (a - 1) * Math.log(t) - t - constant;
-    return tailByQuadrature(log, x, a - 1, Math.sqrt(a), TINY, Infinity);
+    const mode = a - 1;
+    const constant = -0.5 * Math.log(2 * Math.PI * mode) - 1 / (12 * mode);
+    const log = (t) => mode * (Math.log1p((t - mode) / mode) - (t - mode) / mode) + constant;
+    return tailByQuadrature(log, x, mode, Math.sqrt(a), TINY, Infinity);
   }
   const front = Math.exp(a * Math.log(x) - x - logGamma(a));
   return x < a + 1 ? 1 - front * gammaSeries(a, x) : front * gammaFraction(a, x);
@@ -104,15 +113,30 @@ function nonzero(x) {
 function betaCumulative(a, b, x, rest = 1 - x) {
   if (!(x > 0)) return 0;
   if (!(rest > 0)) return 1;
-  const constant = logGamma(a + b) - logGamma(a) - logGamma(b);
-  if (a > LARGE && b > LARGE) {
+  if (a > b) return 1 - betaCumulative(b, a, rest, x);
+  const constant = logGammaRise(b, a) - logGamma(a);
+  if (a > LARGE) {
     const log = (t) => constant + (a - 1) * Math.log(t) + (b - 1) * Math.log1p(-t);
     const deviation = Math.sqrt((a * b) / (a + b + 1)) / (a + b);
     return 1 - tailByQuadrature(log, x, a / (a + b), deviation, TINY, 1);
   }
-  const front = Math.exp(constant + a * Math.log(x) + b * Math.log(rest));
+  const mean = b * x;
+  if (b > LARGE && mean - a > 12 * Math.sqrt(mean) + 12) return 1;
+  const front = Math.exp(constant + a * Math.log(x) + b * Math.log1p(-x));
+  if (b > LARGE) return (front * betaSeries(a, b, x)) / a;
   if (x < (a + 1) / (a + b + 2)) return (front * betaFraction(a, b, x)) / a;
   return 1 - (front * betaFraction(b, a, rest)) / b;
+}
+
+/** Of positive terms, few where b is large and b x is not. */
+function betaSeries(a, b, x) {
+  let term = 1;
+  let sum = 1;
+  for (let k = 0; k < MOST_TERMS && term > 1e-17 * sum; k++) {
+    term *= ((a + b + k) / (a + 1 + k)) * x;
+    sum += term;
+  }
+  return sum;
 }
 
 /** By the method of Lentz. */
@@ -492,6 +516,7 @@ function countQuantile(parts, weight, cdf, level) {
   }
   while (high - low > 1) {
     const middle = Math.floor(0.5 * (low + high));
+    if (middle === low || middle === high) break; // beyond whole numbers in double precision
     if (cdf(middle) < level) low = middle;
     else high = middle;
   }
@@ -832,7 +857,8 @@ function numberControl(column, id, changed) {
   const { low, high, step, to, from } = scale(column);
   const range = { type: "range", min: low, max: high, step, "aria-label": `${cut(column.name)}, slider` };
   const slider = element("input", range);
-  const field = element("input", { type, id, step: type === "number" ? "any" : undefined });
+  const plain = type === "number" ? { step: "any", placeholder: "missing" } : {};
+  const field = element("input", { type, id, ...plain });
   const box = element("input", { type: "checkbox", id: `${id}_missing`, "aria-label": `${cut(column.name)} is missing` });
   const hint = element("small", { class: "hint", hidden: "hidden" }, "beyond 98 % of the training rows");
   let last = 0;
@@ -841,6 +867,7 @@ function numberControl(column, id, changed) {
     if (source !== field) field.value = value === null ? "" : text(value);
     if (source !== slider) slider.value = to(last);
     box.checked = value === null;
+    slider.classList.toggle("absent", box.checked);
     slider.setAttribute("aria-valuetext", value === null ? "missing" : said(value));
     const place = value === null ? low : value / (column.factor ?? 1);
     hint.hidden = !(place < column.low || place > column.high);
