@@ -53,7 +53,7 @@ def response(frame, seed=1):
     return (20 + frame["area"] / 30 - np.log(frame["income"]) / 2 + oslo + noise).to_numpy()
 
 
-KINDS = {"income": "log-number", "words": "text"}
+KINDS = {"income": "log-number", "words": "text", "street": "many-levels"}
 
 
 def regressor(frame):

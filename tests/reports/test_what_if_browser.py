@@ -49,6 +49,7 @@ def browser():
         options.add_argument("--no-sandbox")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver.set_script_timeout(20)
     yield driver
     driver.quit()
 
@@ -98,7 +99,9 @@ def show(browser, path, width=1280):
 
 
 def answers(browser, values):
-    script = "return arguments[0].map(window.pmcnetWhatIf.predict).map(found => ({...found}))"
+    script = """return arguments[0].map(window.pmcnetWhatIf.predict).map(
+      ({mean, interval50, interval90, probability, bands}) =>
+      ({mean, interval50, interval90, probability, bands}))"""
     return browser.execute_script(script, values)
 
 

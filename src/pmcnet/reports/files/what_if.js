@@ -74,6 +74,7 @@ function gammaTail(a, x) {
     const log = (t) => mode * (Math.log1p((t - mode) / mode) - (t - mode) / mode) + constant;
     return tailByQuadrature(log, x, mode, Math.sqrt(a), TINY, Infinity);
   }
+  if (x > a + 800) return 0; // it underflows
   const front = Math.exp(a * Math.log(x) - x - logGamma(a));
   return x < a + 1 ? 1 - front * gammaSeries(a, x) : front * gammaFraction(a, x);
 }
@@ -100,7 +101,7 @@ function gammaFraction(a, x) {
     d = 1 / nonzero(factor * d + b);
     c = nonzero(b + factor / c);
     h *= c * d;
-    if (Math.abs(c * d - 1) < 1e-16) break;
+    if (Math.abs(c * d - 1) < 4e-16) break;
   }
   return h;
 }
@@ -153,7 +154,7 @@ function betaFraction(a, b, x) {
     d = 1 / nonzero(1 + odd * d);
     c = nonzero(1 + odd / c);
     h *= d * c;
-    if (Math.abs(d * c - 1) < 1e-16) break;
+    if (Math.abs(d * c - 1) < 4e-16) break;
   }
   return h;
 }
@@ -500,6 +501,7 @@ function smoothQuantile(parts, cdf, level) {
   let low = Math.min(...parts.map((part) => part.centre)) - widest;
   let high = Math.max(...parts.map((part) => part.centre)) + widest;
   const size = high - low;
+  if (!Number.isFinite(size)) return NaN;
   for (let step = size; cdf(low) > level; step *= 2) low -= step;
   for (let step = size; cdf(high) < level; step *= 2) high += step;
   const narrowest = Math.min(...parts.map((part) => part.width));
@@ -510,6 +512,7 @@ function smoothQuantile(parts, cdf, level) {
 function countQuantile(parts, weight, cdf, level) {
   const mean = weighted(weight, parts.map((part) => part.mean));
   const variance = weighted(weight, parts.map((part) => part.variance + (part.mean - mean) ** 2));
+  if (!Number.isFinite(variance)) return NaN;
   let [low, high] = [-1, Math.ceil(mean)]; // cdf(low) < level <= cdf(high)
   for (let step = Math.ceil(Math.sqrt(variance)) + 1; cdf(high) < level; step *= 2) {
     [low, high] = [high, high + step];
