@@ -9,20 +9,14 @@ import numpy as np
 import pandas as pd
 import torch
 
+from estimators.tables import QUICK as SMALL
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.bnn.posterior import Population
 from pmcnet.errors import UnseenLevelsWarning
 
 CITIES = ["Bergen", "Oslo", "Tromsø", "Ås", "Bodø", "Hamar"]
-QUICK = {
-    "hidden_layer_sizes": (4,),
-    "method": "annealed",
-    "method_options": {"n_islands": 4, "n_particles": 8},
-    "prior_std": 1.0,
-    "random_state": 0,
-    "device": "cpu",
-}
+QUICK = SMALL | {"method_options": {"n_islands": 4, "n_particles": 8}}
 
 
 def table(n=90, seed=0, streets=45):
@@ -87,11 +81,9 @@ def asked_rows(frame, n=200, seed=2):
 
 def page_values(columns, rows, model):
     """Cells as the page holds them, from the table and the names of levels alone."""
-    texts = text_inputs(model, rows)
-    return [
-        [texts[n] if c["kind"] == "text" else _value(c, cell) for c, cell in zip(columns, row)]
-        for n, row in enumerate(rows[[c["name"] for c in columns]].itertuples(index=False))
-    ]
+    found = {c["name"]: [_value(c, cell) for cell in rows[c["name"]]] for c in columns}
+    found["words"] = text_inputs(model, rows)
+    return [list(row) for row in zip(*found.values(), strict=True)]
 
 
 def text_inputs(model, rows):
@@ -103,7 +95,7 @@ def text_inputs(model, rows):
 
 
 def _value(column, cell):
-    if pd.isna(cell):
+    if pd.isna(cell) or column["kind"] == "text":
         return None
     if "levels" in column:
         return column["levels"].index(cell) if cell in column["levels"] else -1

@@ -32,10 +32,11 @@ PAGES = {
     "regression compared": records.regression_compared,
     "thirty classes compared": lambda: records.multiclass_compared(LONG),
     "bare": records.bare,
+    "what if": records.what_if,
 }
 N_DRAWINGS = {"binary": 17, "multiclass": 15, "regression": 14, "thirty classes": 42, "bare": 0}
 N_DRAWINGS |= {"binary compared": 18, "multiclass compared": 15, "regression compared": 18}
-N_DRAWINGS |= {"thirty classes compared": 42}
+N_DRAWINGS |= {"thirty classes compared": 42, "what if": 15}
 N_WITHOUT_LETTERS = {"regression compared": 3}  # violins above the last, which has the axis of all
 WIDTHS = (390, 1280)
 

@@ -177,9 +177,7 @@ def test_what_if_knows_the_likelihood(kind, browser, models, frame, asked, tmp_p
     mean = mixed_table.quietly(exact.predict, rows)
     ends = mixed_table.quietly(exact.predict_quantiles, rows, LEVELS)
     np.testing.assert_allclose([each["mean"] for each in found], mean, rtol=1e-5)
-    seen = [
-        (each["interval90"][0], *each["interval50"], each["interval90"][1]) for each in found
-    ]
+    seen = [(each["interval90"][0], *each["interval50"], each["interval90"][1]) for each in found]
     np.testing.assert_allclose(seen, ends, rtol=1e-5)
     assert browser.get_log("browser") == []
 
@@ -200,9 +198,7 @@ def random_networks(model, kind):
     units = {"y_mean_": 30.0 if shifted else 0.0, "y_std_": 2.0 if shifted else 1.0}
     if kind.endswith("LogNormal"):
         units = {"y_mean_": 0.0, "y_std_": 3.0}
-    return mixed_table.with_networks(
-        model, network, likelihood, theta, likelihood_=name, **units
-    )
+    return mixed_table.with_networks(model, network, likelihood, theta, likelihood_=name, **units)
 
 
 @pytest.mark.parametrize("kind", ["Categorical", "Ordinal"])
@@ -254,9 +250,7 @@ def test_what_if_slider_moves_the_curve_and_reset_brings_it_back(browser, pages)
 def test_what_if_shows_a_missing_value_as_the_model_has_it(browser, pages):
     path, record = pages["regression"]
     show(browser, path)
-    browser.execute_script(
-        "arguments[0].click()", control(browser, "age", "input[type=checkbox]")
-    )
+    browser.execute_script("arguments[0].click()", control(browser, "age", "input[type=checkbox]"))
     names = [column["name"] for column in record["columns"]]
     values = list(record["starts"][0]["values"])
     values[names.index("age")] = None
@@ -295,9 +289,7 @@ def test_what_if_is_used_by_keyboard(browser, pages):
     )
     assert len(sliders) >= 5
     assert set(sliders) <= seen
-    browser.execute_script(
-        "arguments[0].focus()", control(browser, "area", "input[type=range]")
-    )
+    browser.execute_script("arguments[0].focus()", control(browser, "area", "input[type=range]"))
     ActionChains(browser).send_keys(Keys.ARROW_RIGHT * 10).perform()
     assert curve(browser) != before
 
@@ -318,7 +310,9 @@ def test_what_if_never_scrolls_sideways(kind, width, browser, pages):
     show(browser, pages[kind][0], width)
     browser.execute_script("document.querySelectorAll('details').forEach(part => part.open = true)")
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-    assert browser.execute_script("return document.getElementById('what_if_page').checkVisibility()")
+    assert browser.execute_script(
+        "return document.getElementById('what_if_page').checkVisibility()"
+    )
 
 
 @pytest.mark.parametrize("kind", ["regression", "binary", "multiclass"])
@@ -329,9 +323,10 @@ def test_what_if_asks_for_nothing_and_complains_of_nothing(kind, browser, pages)
     slider = control(browser, "area", "input[type=range]")
     move(browser, slider, slider.get_attribute("min"))
     events = [json.loads(line["message"])["message"] for line in browser.get_log("performance")]
-    asked = [e["params"]["request"]["url"] for e in events if "willBeSent" in e["method"]]
-    asked += [e["params"]["request"]["url"] for e in events if "requestWillBeSent" in e["method"]]
-    assert asked == [pages[kind][0].as_uri()]
+    sent = [event for event in events if event["method"] == "Network.requestWillBeSent"]
+    asked = {event["params"]["request"]["url"] for event in sent}
+    # Chromium draws the sign of its date fields from an address that is the picture itself
+    assert {url for url in asked if not url.startswith("data:image")} == {pages[kind][0].as_uri()}
     assert browser.get_log("browser") == []
     assert pages[kind][0].stat().st_size < 1_500_000
 

@@ -90,7 +90,11 @@ _NUMBER_MARKS = (
     ("dashes", "at the start"),
     ("rug", "means of single networks"),
 )
-_CLASS_MARKS = (("tint-80", "probability"), ("band", "90 % of the networks"), ("was", "at the start"))
+_CLASS_MARKS = (
+    ("tint-80", "probability"),
+    ("band", "90 % of the networks"),
+    ("was", "at the start"),
+)
 
 
 def _legend(marks: tuple[tuple[str, str], ...]) -> Markup:

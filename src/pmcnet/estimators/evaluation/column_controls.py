@@ -65,7 +65,8 @@ class ColumnControl:
         """A few numbers that the column may take, from which its influence is judged (k,)."""
         if self.column.of_levels:
             return np.array(list(self.places), dtype=np.float64)
-        return np.quantile(self.known, (*_ENDS, 0.25, 0.5, 0.75))
+        found: Matrix = np.quantile(self.known, (*_ENDS, 0.25, 0.5, 0.75))
+        return found
 
     def record(self) -> Record:
         """How the page encodes and shows the column."""

@@ -70,11 +70,13 @@ def _spread(truth: NDArray[Any]) -> NDArray[np.int64]:
 
 def _of_classes(truth: NDArray[Any]) -> NDArray[np.int64]:
     """The first rows of each class, then the second ones, as long as there is room."""
-    names = truth.astype(str)
-    _, label = np.unique(names, return_inverse=True)
-    before = [int((label[:n] == label[n]).sum()) for n in range(len(label))]
-    first = np.lexsort((np.arange(len(label)), before))[:N_TEST_ROWS]
-    return first[np.argsort(label[first], kind="stable")]
+    _, label, size = np.unique(truth.astype(str), return_inverse=True, return_counts=True)
+    by_class = np.argsort(label, kind="stable")
+    before = np.empty_like(label)  # rows of the same class above each row
+    before[by_class] = np.arange(len(label)) - np.repeat(np.cumsum(size) - size, size)
+    first = np.argsort(before, kind="stable")[:N_TEST_ROWS]
+    chosen: NDArray[np.int64] = first[np.argsort(label[first], kind="stable")]
+    return chosen
 
 
 def _truth(known: KnownRows, n: int) -> Any:
