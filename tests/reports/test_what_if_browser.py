@@ -341,6 +341,35 @@ def test_what_if_says_that_it_is_broken(browser, pages, tmp_path):
     assert not browser.execute_script(seen, "what_if_page")
 
 
+def test_what_if_takes_names_for_names(browser, tmp_path):
+    evil = "</script><script>document.title = 'gone'</script><img src=x onerror=alert(1)>"
+    record = records.what_if() | {"target": evil}
+    for column in record["what_if"]["columns"]:
+        column["name"] += evil
+    record["what_if"]["columns"][1]["levels"] = [evil, "]]>&lt;"]
+    path = write_report(record, tmp_path / "evil.html")
+    show(browser, path)
+    assert browser.title == record["title"]
+    assert browser.execute_script("return document.querySelectorAll('img').length") == 0
+    assert evil[:30] in browser.execute_script(
+        "return document.querySelector('#what_if_1').options[0].textContent"
+    )
+    assert browser.get_log("browser") == []
+
+
+def test_what_if_shows_the_truth_of_a_test_row_until_it_is_changed(browser, pages):
+    show(browser, pages["regression"][0])
+    marks = "return document.querySelectorAll('#what_if_curve line.truth').length"
+    assert browser.execute_script(marks) == 0
+    script = """const rows = document.getElementById('what_if_start');
+      rows.value = '3'; rows.dispatchEvent(new Event('change'))"""
+    browser.execute_script(script)
+    assert browser.execute_script(marks) == 1
+    slider = control(browser, "area", "input[type=range]")
+    move(browser, slider, slider.get_attribute("min"))
+    assert browser.execute_script(marks) == 0
+
+
 def test_what_if_prints_without_sliders(browser, pages):
     show(browser, pages["regression"][0])
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})

@@ -4,9 +4,11 @@ import base64
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
+from pmcnet import PMCNetClassifier
 from pmcnet.bnn import MLP, HierarchicalMLP
 from pmcnet.bnn.likelihoods.gaussian import LearnedGaussian
 from pmcnet.estimators.columns.many_levels import ManyLevelsColumn
@@ -153,6 +155,25 @@ def test_record_says_that_modules_are_left_out(fitted, frame):
 def test_record_without_test_rows_begins_with_the_typical_row_alone(fitted, frame):
     found = what_if_record(fitted[0], KnownRows(frame, frame[:0], np.zeros(0)))
     assert [start["row"] for start in found["starts"]] == [None]
+
+
+def test_record_of_many_rows_knows_columns_of_few_values(fitted, frame):
+    many = pd.concat([frame] * 150, ignore_index=True)  # 13 500 rows
+    many["age"] = np.nan
+    many.loc[1, "age"] = 33.0
+    found = what_if_record(fitted[0], KnownRows(many, frame[:0], np.zeros(0)))
+    names = [column["name"] for column in found["columns"]]
+    assert found["starts"][0]["values"][names.index("age")] == 33.0
+
+
+def test_record_takes_test_rows_of_every_class(frame):
+    x = frame[["area"]]
+    model = PMCNetClassifier(**mixed_table.QUICK).fit(x, np.arange(len(x)) % 3)
+    truth = np.array([0] * 30 + [2] * 5 + [1])
+    rows = KnownRows(x, x[:36], truth, rows=range(36))
+    starts = what_if_record(model, rows)["starts"][1:]
+    assert [start["truth"] for start in starts] == ["0", "0", "0", "1", "2", "2"]
+    assert [start["row"] for start in starts] == [0, 1, 2, 35, 30, 31]
 
 
 def test_control_of_many_levels_keeps_the_commonest_and_those_that_are_shown():

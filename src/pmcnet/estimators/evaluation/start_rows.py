@@ -42,8 +42,10 @@ class StartRows(NamedTuple):
     @classmethod
     def of(cls, encoder: TableEncoder, known: KnownRows, *, classes: bool) -> "StartRows":
         """The typical row, and test rows from the smallest to the largest truth."""
-        training = encoder.rows(_evenly(known.x_train, N_TRAINING_ROWS))
         columns = encoder.columns
+        training = encoder.rows(_evenly(known.x_train, N_TRAINING_ROWS))
+        if not all(np.isfinite(training[:, part.start]).any() for part in columns.slices):
+            training = encoder.rows(known.x_train)  # a column has few values that are not missing
         parts = zip(columns.columns, columns.slices, strict=True)
         first = np.concatenate([typical(column, training[:, part]) for column, part in parts])
         chosen = _of_classes(known.truth) if classes else _spread(known.truth)

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from pmcnet.bnn import MLP
+from pmcnet.errors import InputError
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.encoding import TableEncoder
@@ -56,6 +57,13 @@ def what_if_record(model: Model, known: KnownRows, *, exposed: bool = False) -> 
         known: rows of the fit and of the test.
         exposed: whether the counts of training had exposures.
     """
+    try:
+        return _record(model, known, exposed)
+    except (ArithmeticError, InputError) as error:  # what a reader may ask must not end a run
+        return _left_out(f"its values leave the range of numbers ({error}).")
+
+
+def _record(model: Model, known: KnownRows, exposed: bool) -> Record:
     encoder, posterior = model.encoder_, model.posterior_
     if not isinstance(posterior.network, MLP) or not isinstance(encoder, TableEncoder):
         return _left_out("it is there for tables and pmcnet's own networks, not for modules.")

@@ -207,7 +207,7 @@ const ACTIVATIONS = {
 
 /** Base64 in the alphabet of URLs -> numbers in single precision, little-endian. */
 function floats(text) {
-  const bytes = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const bytes = atob(text.replace(/-/g, "+").replace(/_/g, "/"));
   const view = new DataView(new ArrayBuffer(bytes.length));
   for (let i = 0; i < bytes.length; i++) view.setUint8(i, bytes.charCodeAt(i));
   return Float32Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
@@ -472,7 +472,7 @@ function quantileOf(values, weight, level) {
     below += weight[j];
     if (below >= level - 1e-12) return values[j];
   }
-  return values[order.at(-1)];
+  return values[order[order.length - 1]];
 }
 
 function mixture(parts, weight) {
@@ -539,7 +539,7 @@ function softmax(out) {
 function ordered(settings, out, own) {
   const gaps = Array.from(own.subarray(1), (log) => Math.exp(clamped(log, -80, 40)));
   const cuts = [own[0]];
-  gaps.forEach((gap) => cuts.push(cuts.at(-1) + gap));
+  gaps.forEach((gap, i) => cuts.push(cuts[i] + gap));
   const edges = cuts.map((cut) => cut - settings.scale * out[0]);
   return Array.from({ length: edges.length + 1 }, (_, c) => {
     const upper = c < edges.length ? sigmoid(edges[c]) : 1;
@@ -726,7 +726,8 @@ function areas(part, found, line, x, y) {
     const ends = [from, to].map((value) => [value, found.density(value)]);
     const whole = [ends[0], ...inside, ends[1]].filter(([, density]) => Number.isFinite(density));
     const base = fixed(FRAME.bottom);
-    const closed = `${path(whole, x, y)}L${fixed(x(whole.at(-1)[0]))} ${base}L${fixed(x(whole[0][0]))} ${base}Z`;
+    const back = [whole[whole.length - 1], whole[0]].map(([value]) => `L${fixed(x(value))} ${base}`);
+    const closed = `${path(whole, x, y)}${back.join("")}Z`;
     return part("path", { class: name, d: closed });
   };
   return [
@@ -980,7 +981,7 @@ function begin(data) {
     const truth = moved ? null : start.truth;
     const told = `${part("now").textContent}. ${spread}`;
     draw(now, first, svg && typeof truth !== "number" ? null : truth, told);
-    back.disabled = !moved;
+    back.setAttribute("aria-disabled", String(!moved));
     items.forEach((item, i) => item.classList.toggle("moved", values[i] !== start.values[i]));
     clearTimeout(timer);
     timer = setTimeout(() => (part("told").textContent = told), PATIENCE);
