@@ -11,7 +11,6 @@ from scipy import special
 
 from pmcnet.bnn import MLP, HierarchicalMLP
 from pmcnet.bnn.likelihoods import registry
-from pmcnet.estimators.evaluation.start_rows import KnownRows
 from pmcnet.estimators.evaluation.what_if_record import LIKELIHOODS, what_if_record
 from pmcnet.reports.page import write_report
 from reports import mixed_table, records
@@ -76,19 +75,13 @@ def models(frame):
 @pytest.fixture(scope="module")
 def pages(models, frame, tmp_path_factory):
     folder = tmp_path_factory.mktemp("asked")
-    return {kind: written(models[kind][0], *known(models[kind][1], frame), folder, kind)
-            for kind in models}  # fmt: skip
+    return {kind: written(*fitted, frame, folder, kind) for kind, fitted in models.items()}
 
 
-def known(y, frame):
-    rows = range(1, 21)
-    return KnownRows(frame, frame[:20], y[:20], rows=rows), [str(name) for name in np.unique(y)]
-
-
-def written(model, rows, classes, folder, task):
+def written(model, y, frame, folder, task):
     """The page of a model, and its record."""
-    own = {"what_if": what_if_record(model, rows)}
-    own |= {} if task == "regression" else {"classes": classes}
+    own = {"what_if": what_if_record(model, mixed_table.known(y, frame))}
+    own |= {} if task == "regression" else {"classes": [str(name) for name in np.unique(y)]}
     return write_report(records.bare(task) | own, folder / f"{task}.html"), own["what_if"]
 
 
@@ -169,7 +162,7 @@ def test_what_if_bands_are_quantiles_of_networks(browser, models, pages, asked):
 @pytest.mark.parametrize("kind", OF_NUMBERS)
 def test_what_if_knows_the_likelihood(kind, browser, models, frame, asked, tmp_path):
     model = random_networks(models["regression"][0], kind)
-    path, record = written(model, *known(models["regression"][1], frame), tmp_path, "regression")
+    path, record = written(model, models["regression"][1], frame, tmp_path, "regression")
     rows = asked[:10]
     show(browser, path)
     found = answers(browser, mixed_table.page_values(record["columns"], rows, model))
@@ -211,7 +204,7 @@ def test_what_if_knows_the_classes(kind, browser, models, frame, asked, tmp_path
     noise = torch.randn(N_NETWORKS, likelihood.n_extra, generator=source)
     theta = torch.cat([theta, likelihood.from_normal(noise)], 1)
     model = mixed_table.with_networks(model, network, likelihood, theta)
-    path, record = written(model, *known(y, frame), tmp_path, "multiclass")
+    path, record = written(model, y, frame, tmp_path, "multiclass")
     rows = asked[:10]
     show(browser, path)
     found = answers(browser, mixed_table.page_values(record["columns"], rows, model))

@@ -42,11 +42,7 @@ def fitted(frame):
 
 @pytest.fixture(scope="module")
 def record(fitted, frame):
-    return what_if_record(fitted[0], known(fitted[1], frame))
-
-
-def known(y, frame):
-    return KnownRows(frame, frame[:20], y[:20], rows=range(1, 21))
+    return what_if_record(fitted[0], mixed_table.known(fitted[1], frame))
 
 
 def drawn(model, sizes, n, seed=0):
@@ -122,7 +118,7 @@ def test_record_orders_columns_by_how_far_they_move_the_prediction(fitted, frame
     theta[:, np.flatnonzero(encoder.input_columns == names.index("rooms"))] = 1.0
     theta[:, -3] = 1.0  # from the hidden unit to the output
     model = mixed_table.with_networks(fitted[0], network, LearnedGaussian(), theta)
-    found = what_if_record(model, known(fitted[1], frame))
+    found = what_if_record(model, mixed_table.known(fitted[1], frame))
     assert names[found["order"][0]] == "rooms"
     assert names[found["order"][-1]] == "words"
 
@@ -131,7 +127,7 @@ def test_record_orders_columns_by_how_far_they_move_the_prediction(fitted, frame
 def test_record_keeps_to_its_bytes_with_fewer_networks(n_hidden, n, fitted, frame):
     n_inputs = fitted[0].encoder_.input_shape[0]
     model = drawn(fitted[0], (n_inputs, n_hidden, 1), 300)
-    found = what_if_record(model, known(fitted[1], frame))
+    found = what_if_record(model, mixed_table.known(fitted[1], frame))
     assert len(json.dumps(found)) <= MOST_BYTES
     if "networks" in found:
         drawn_networks = sum(found["networks"]["weight"])
@@ -141,14 +137,14 @@ def test_record_keeps_to_its_bytes_with_fewer_networks(n_hidden, n, fitted, fram
 def test_record_says_why_large_networks_are_left_out(fitted, frame):
     n_inputs = fitted[0].encoder_.input_shape[0]
     model = drawn(fitted[0], (n_inputs, 500, 1), 50)
-    found = what_if_record(model, known(fitted[1], frame))
+    found = what_if_record(model, mixed_table.known(fitted[1], frame))
     assert found.keys() == {"left_out"}
     assert "weights" in found["left_out"]
     assert "Fewer hidden units" in found["left_out"]
 
 
 def test_record_says_that_modules_are_left_out(fitted, frame):
-    found = what_if_record(fitted[0].cached(), known(fitted[1], frame))
+    found = what_if_record(fitted[0].cached(), mixed_table.known(fitted[1], frame))
     assert "not for modules" in found["left_out"]
 
 

@@ -60,6 +60,7 @@ function integral(f, from, to) {
 
 /** Upper tail of a density with this centre and deviation, whose logarithm is `log`. */
 function tailByQuadrature(log, x, centre, deviation, least, most) {
+  if (Math.abs(x - centre) > 11 * deviation) return x > centre ? 0 : 1;
   const density = (t) => Math.exp(log(t));
   if (x >= centre) return integral(density, x, Math.min(most, Math.max(x, centre) + 11 * deviation));
   return 1 - integral(density, Math.max(least, Math.min(x, centre) - 11 * deviation), x);
@@ -514,8 +515,14 @@ function countQuantile(parts, weight, cdf, level) {
   const variance = weighted(weight, parts.map((part) => part.variance + (part.mean - mean) ** 2));
   if (!Number.isFinite(variance)) return NaN;
   let [low, high] = [-1, Math.ceil(mean)]; // cdf(low) < level <= cdf(high)
-  for (let step = Math.ceil(Math.sqrt(variance)) + 1; cdf(high) < level; step *= 2) {
-    [low, high] = [high, high + step];
+  const first = Math.ceil(Math.sqrt(variance)) + 1;
+  if (cdf(high) < level) {
+    for (let step = first; cdf(high) < level; step *= 2) [low, high] = [high, high + step];
+  } else {
+    for (let step = first; high - step > low; step *= 2) {
+      if (cdf(high - step) < level) low = high - step;
+      else high -= step;
+    }
   }
   while (high - low > 1) {
     const middle = Math.floor(0.5 * (low + high));
@@ -581,7 +588,8 @@ function model(data) {
     const found = numberPrediction(family, outputs.map(component), weight);
     const ends = [0.05, 0.95].map((level) => quantileOf(found.means, weight, level));
     const [low90, low50, high50, high90] = [0.05, 0.25, 0.75, 0.95].map(found.quantile);
-    return { ...found, networks: ends, interval50: [low50, high50], interval90: [low90, high90] };
+    const edges = [0.01, 0.99].map(found.quantile);
+    return { ...found, edges, networks: ends, interval50: [low50, high50], interval90: [low90, high90] };
   };
 }
 
@@ -653,10 +661,16 @@ function tickText([value, digits]) {
   return value.toLocaleString("en-US", form).replace("-", MINUS);
 }
 
-/** The values that the axis spans: nearly all of the prediction now and at the start. */
-function spanned(now, start) {
-  const ends = [now, start].map((found) => [0.01, 0.99].map(found.quantile));
-  let [low, high] = [Math.min(ends[0][0], ends[1][0]), Math.max(ends[0][1], ends[1][1])];
+const FARTHEST_TRUTH = 3; // widths of the prediction off which a truth is still drawn
+
+/** The values that the axis spans: nearly all of the prediction now and at the start, the truth. */
+function spanned(now, start, truth) {
+  const ends = [...now.edges, ...start.edges];
+  let [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const reach = FARTHEST_TRUTH * (high - low);
+  if (truth !== null && truth > low - reach && truth < high + reach) {
+    [low, high] = [Math.min(low, truth), Math.max(high, truth)];
+  }
   if (now.whole) return [Math.max(-0.5, low - 1.5), high + 1.5];
   const room = 0.06 * (high - low) || 1;
   const bounded = now.least !== undefined;
@@ -680,7 +694,7 @@ function curve(svg, data) {
     filled(document.createElementNS(svg.namespaceURI, name), attributes, children);
 
   return (now, start, truth, words) => {
-    const [low, high] = spanned(now, start);
+    const [low, high] = spanned(now, start, truth);
     const x = (y) => FRAME.left + ((y - low) / (high - low)) * (FRAME.right - FRAME.left);
     const lines = [points(now, low, high), points(start, low, high)];
     const most = Math.max(...lines.map((line) => heightOf(line, now.whole)));
@@ -694,7 +708,7 @@ function curve(svg, data) {
       part("line", { class: "mean", x1: x(now.mean), x2: x(now.mean), y1: FRAME.top - 6, y2: FRAME.bottom }),
       ...axis(part, low, high, x, data.target),
       ...now.means.filter((m) => m >= low && m <= high).map((m) => rug(part, x(m))),
-      ...(truth === null || truth < low || truth > high ? [] : truthMark(part, x(truth))),
+      ...(truth === null || truth < low || truth > high ? [] : truthMark(part, x(truth), x(now.mean))),
     ];
     svg.replaceChildren(title, ...marks);
   };
@@ -762,9 +776,11 @@ function rug(part, place) {
   return part("line", { class: "rug", x1: fixed(place), x2: fixed(place), y1: FRAME.bottom + 3, y2: FRAME.bottom + 12 });
 }
 
-function truthMark(part, place) {
-  const side = place > FRAME.width - 60 ? "end" : "start";
-  const away = side === "end" ? -4 : 4;
+/** A line whose word is on the side where the mean is not. */
+function truthMark(part, place, mean) {
+  const left = place > FRAME.width - 60 || (place < mean && place > 60);
+  const side = left ? "end" : "start";
+  const away = left ? -4 : 4;
   return [
     part("line", { class: "truth", x1: fixed(place), x2: fixed(place), y1: FRAME.top + 8, y2: FRAME.bottom }),
     part("text", { class: "truth", x: fixed(place + away), y: FRAME.top + 16, "text-anchor": side }, "truth"),
@@ -926,10 +942,10 @@ function control(column, id, changed) {
 const N_FIRST = 8; // features that are seen at once
 const PATIENCE = 500; // milliseconds before a change is said
 
-function startName(start, target) {
+function startName(start) {
   if (start.row === null) return "a typical row";
   const truth = typeof start.truth === "number" ? shown(start.truth) : start.truth;
-  return `test row ${start.row}, where ${cut(target, 20)} is ${cut(String(truth), 30)}`;
+  return `test row ${start.row} (truth ${cut(String(truth), 30)})`;
 }
 
 function numberWords(data, now, start, moved) {
@@ -1004,7 +1020,7 @@ function begin(data) {
   };
 
   const rows = element("select", { id: "what_if_start" });
-  data.starts.forEach((start, i) => rows.append(element("option", { value: i }, startName(start, data.target))));
+  data.starts.forEach((start, i) => rows.append(element("option", { value: i }, startName(start))));
   rows.addEventListener("change", () => {
     chosen = Number(rows.value);
     restart();
