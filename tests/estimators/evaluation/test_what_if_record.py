@@ -25,6 +25,7 @@ from pmcnet.estimators.evaluation.network_export import (
     exported_networks,
     plain_weights,
 )
+from pmcnet.estimators.evaluation.second_column import SecondColumn
 from pmcnet.estimators.evaluation.start_rows import KnownRows
 from pmcnet.estimators.evaluation.what_if_record import MOST_BYTES, what_if_record
 from reports import mixed_table
@@ -170,6 +171,13 @@ def test_record_takes_test_rows_of_every_class(frame):
     starts = what_if_record(model, rows)["starts"][1:]
     assert [start["truth"] for start in starts] == ["0", "0", "0", "1", "2", "2"]
     assert [start["row"] for start in starts] == [0, 1, 2, 35, 30, 31]
+
+
+def test_record_says_that_the_truth_of_a_censored_row_is_later(fitted, frame):
+    second = SecondColumn(event=np.array([1.0, 0.0]))
+    rows = KnownRows(frame, frame[:2], np.array([3.0, 5.0]), second, rows=[1, 2])
+    starts = what_if_record(fitted[0], rows)["starts"]
+    assert [start["truth"] for start in starts] == [None, 3.0, "> 5"]
 
 
 def test_control_of_many_levels_keeps_the_commonest_and_those_that_are_shown():

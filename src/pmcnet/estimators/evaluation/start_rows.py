@@ -52,7 +52,7 @@ class StartRows(NamedTuple):
         if not len(chosen):
             return cls(training, first[None], [None], [None])
         others = encoder.rows(_safe_indexing(known.x_test, chosen))
-        truths = [_truth(known, n) for n in chosen.tolist()]
+        truths = [str(known.truth[n]) if classes else _number(known, n) for n in chosen.tolist()]
         places = [int(known.rows[n]) for n in chosen.tolist()]
         return cls(training, np.vstack([first, others]), [None, *places], [None, *truths])
 
@@ -81,9 +81,8 @@ def _of_classes(truth: NDArray[Any]) -> NDArray[np.int64]:
     return chosen
 
 
-def _truth(known: KnownRows, n: int) -> Any:
-    """A number, or the name of a class; of a censored row a lower bound, as a string."""
-    value = known.truth[n]
-    if known.second.event is not None and not known.second.event[n]:
-        return f"> {value:.4g}"
-    return float(value) if known.truth.dtype.kind == "f" else str(value)
+def _number(known: KnownRows, n: int) -> float | str:
+    """The truth of a row; of a censored one a lower bound, as a string."""
+    value = float(known.truth[n])
+    censored = known.second.event is not None and not known.second.event[n]
+    return f"> {value:.4g}" if censored else value
