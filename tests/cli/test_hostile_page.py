@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -10,7 +9,7 @@ import pytest
 
 from cli.commands import LIGHT, TINY, classes, done, numbers
 from pmcnet.reports.page import render
-from pmcnet.reports.what_if import script
+from reports.page_scripts import without_scripts
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror="alert(1)">'
@@ -37,9 +36,8 @@ class Tags(HTMLParser):
 
 
 def check(text: str, *names: str) -> None:
-    """Nothing runs or loads but the page's own program, and every name is shown."""
-    text = text.replace(f"<script>{script()}</script>", "")
-    text = re.sub(r'<script type="application/json" id="what_if_data">[^<]*</script>', "", text)
+    """Nothing but our scripts runs, nothing loads, and every name is shown."""
+    text = without_scripts(text)
     page = Tags(text)
     assert not {"script", "img", "iframe", "object", "embed", "link", "base", "form"} & page.tags
     assert not [

@@ -1,15 +1,13 @@
 """The section in which the page itself predicts, for values that its reader chooses."""
 
-import json
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any
 
 from pmcnet.reports.html import Markup, count, joined, number, real, tag
 from pmcnet.reports.record import class_names
+from pmcnet.reports.scripts import script
 from pmcnet.reports.sections import Section
 
-DATA_ID = "what_if_data"
 _INTRODUCTION = (
     "Choose values and see what the model predicts for them. It says what goes together in the "
     "data, not what would happen if someone changed a value in the world."
@@ -44,24 +42,9 @@ def what_if(record: Mapping[str, Any]) -> Section | None:
             hidden="hidden",
         ),
         tag("p", _note(found), class_="note"),
-        tag("script", embedded(data), type="application/json", id=DATA_ID),
-        tag("script", script()),
+        script("what_if", data),
     ]
     return Section("what_if", "What if", joined(parts))
-
-
-def script() -> Markup:
-    """Return the program of the page."""
-    text = files("pmcnet.reports").joinpath("files", "what_if.js").read_text(encoding="utf-8")
-    return Markup(text)
-
-
-def embedded(data: Mapping[str, Any]) -> Markup:
-    """Return JSON that no browser takes for markup, whatever the names in it."""
-    text = json.dumps(data, allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)
 
 
 def _answer(classes: list[str]) -> Markup:

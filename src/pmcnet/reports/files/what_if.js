@@ -1041,7 +1041,7 @@ function begin(data) {
 }
 
 try {
-  begin(JSON.parse(document.getElementById("what_if_data").textContent));
+  begin(JSON.parse(document.getElementById("what_if-data").textContent));
 } catch {
   document.getElementById("what_if_broken").hidden = false;
 }
