@@ -1,5 +1,6 @@
 """Records of runs that never were: plain data of the form the page reads, from fixed seeds."""
 
+import base64
 import json
 
 import numpy as np
@@ -142,6 +143,35 @@ def alternative(name, log_evidence):
         "log_evidence_error": 1.4,
         "seconds": 3.2,
     }
+
+
+def what_if():
+    """A regression that the page predicts by itself: 40 networks of one number and one category."""
+    weights = np.random.default_rng(4).normal(size=(40, 3 * 2 + 2 + 2 + 1 + 1)).astype("<f4")
+    number = {"kind": "number", "mean": 6.3, "std": 0.7, "unit": "", "factor": 1.0}
+    category = {"kind": "category", "levels": ["no", "<yes>"], "shares": [0.9, 0.1]}
+    asked = {
+        "likelihood": {"kind": "LearnedGaussian"},
+        "units": [22.0, 9.0],
+        "columns": [
+            number | {"name": "rooms", "flag": False, "missing": False}
+            | {"low": 4.0, "high": 9.0, "step": 0.02},
+            category | {"name": "river", "flag": False, "missing": False}
+            | {"n_own": 2, "pooled": False},
+        ],
+        "starts": [
+            {"row": None, "truth": None, "values": [6.2, 0]},
+            {"row": 7, "truth": 24.1, "values": [7.1, 1]},
+        ],
+        "networks": {
+            "n": 40, "sizes": [3, 2, 1], "activation": "tanh", "n_extra": 1, "weight": [1] * 40,
+            "numbers": base64.urlsafe_b64encode(weights.tobytes()).decode(), "of": 2000,
+        },
+        "order": [0, 1],
+        "difference": 0.12,
+        "notes": ["Counts are those of exposure 1."],
+    }  # fmt: skip
+    return regression() | {"what_if": asked}
 
 
 def bare(task="binary"):

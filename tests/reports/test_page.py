@@ -24,7 +24,7 @@ COMPARED = {
     "multiclass compared": records.multiclass_compared,
     "regression compared": records.regression_compared,
 }
-PAGES = KINDS | COMPARED
+PAGES = KINDS | COMPARED | {"what if": records.what_if}
 ALWAYS = ["verdict", "facts", "metrics"]
 SECTIONS = {
     "binary": [
@@ -61,6 +61,7 @@ SECTIONS = {
 SECTIONS |= {
     f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
 }
+SECTIONS |= {"what if": ["what_if", *SECTIONS["regression"]]}
 VOID = {"meta", "input"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 

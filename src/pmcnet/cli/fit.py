@@ -140,6 +140,12 @@ class _Fit(click.Command):
     "out of the fit. Needs the extra conformal.",
 )
 @click.option(
+    "--what-if/--no-what-if",
+    default=None,
+    help="Whether the report holds networks that predict what its reader asks; 300 kB at most. "
+    "Default: yes.",
+)
+@click.option(
     "--config",
     type=click.Path(path_type=Path),
     help="A TOML file with settings; options given here win.",

@@ -21,6 +21,7 @@ from pmcnet.reports import (
     new_rows,
     sections,
     uncertain_rows,
+    what_if,
 )
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
@@ -29,6 +30,7 @@ from pmcnet.reports.sections import Section
 _ORDER = (
     sections.facts,
     sections.metrics,
+    what_if.what_if,
     new_rows.update,
     curve_sections.roc,
     curve_sections.precision_recall,

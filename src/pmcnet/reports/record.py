@@ -45,6 +45,7 @@ _FIELDS = {
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
     "update": Field(Mapping),
+    "what_if": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
+from pmcnet.estimators.evaluation.start_rows import KnownRows
+from pmcnet.estimators.evaluation.what_if_record import what_if_record
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.folder import RunFolder, lines_text, write_json, write_text
 from pmcnet.runs.prediction_files import write_missing, write_predictions
@@ -64,6 +66,10 @@ def finish(
         vars(settings),
     )
     report = report_record(model, source, metrics, scored)
+    if settings.what_if:
+        rows = (prepared.x_train, prepared.x_test, prepared.y_test, prepared.second_test)
+        known = KnownRows(*rows, source.rows)
+        report["what_if"] = what_if_record(model, known, exposed=bool(settings.exposure))
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)
