@@ -24,6 +24,7 @@ from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Encoder, described_columns
 from pmcnet.estimators.explanations.effects import Effects, effects_of
 from pmcnet.estimators.explanations.explanation import Explanation, explanation_of
+from pmcnet.estimators.explanations.importances import Importance, importance_of
 from pmcnet.estimators.exposure import predicting
 from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.input_rows import Unseen, check_seen, checked_rows
@@ -152,6 +153,34 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """
         return effects_of(self, X, features, n_networks, n_rows, n_points, random_state)
 
+    def importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        n_networks: int = 100,
+        n_rows: int = 300,
+        n_repeats: int = 5,
+        shapley: bool = False,
+        random_state: int = 0,
+    ) -> Importance:
+        """How much the model relies on each column: the log score lost when it is shuffled.
+
+        In nats per row, for each network of the posterior, with credible intervals over them; and
+        for the averaged prediction, with a standard error over the rows.
+
+        Args:
+            X: rows, rather not those of training.
+            y: their responses.
+            n_networks: drawn from the posterior.
+            n_rows: of X, at most; they are drawn at random.
+            n_repeats: permutations of each column.
+            shapley: whether the average size of Shapley values follows, of 50 of the rows.
+            random_state: of what is drawn.
+        """
+        sizes = (n_networks, n_rows, n_repeats, shapley)
+        return importance_of(self, X, y, *sizes, random_state)
+
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:
         """The same model with `n_passes` networks drawn by their weights: faster, noisier."""
         check_is_fitted(self)
@@ -193,6 +222,10 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             device: where to predict.
         """
         return model_file.load(cls, path, module=module, device=device)
+
+    def _targets(self, y: Any) -> Tensor:
+        """Responses as the likelihood takes them (N,) or (N, 2)."""
+        raise NotImplementedError
 
     def _units(self) -> Units:
         """The units in which the network predicts y."""
