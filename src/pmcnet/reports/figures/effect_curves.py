@@ -16,8 +16,8 @@ from pmcnet.reports.figures.panels import Legend
 
 Limits = tuple[float, float]
 
-DASHES = ((0, ()), (0, (5, 2)), (0, (1.5, 1.5)), (0, (7, 2, 1.5, 2)), (0, (3, 1, 1, 1, 1, 1)))
-"""Of lines that stand for classes or for values, in their order."""
+DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2), (3, 1, 1, 1))
+"""Of lines that stand for classes or for values, in widths, in their order."""
 LEGEND: Legend = [
     ("stroke", "average effect"),
     ("tint-80", "80 % of draws"),
@@ -26,6 +26,9 @@ LEGEND: Legend = [
     ("pale", "single rows, moved to the average"),
     ("box", "where the rows are"),
 ]
+MARKERS = "oDs^"
+"""The same of levels."""
+WIDTH = 2.0
 _LONGEST = 12  # letters of a level
 _UNDER = 0.16  # of the height, for the data
 _PANEL = (3.4, 2.8)
@@ -148,12 +151,12 @@ def _draw_curves(ax: Axes, found: Effect) -> None:
                 alpha=0.5 if several else 1,
                 zorder=2,
             )
-        dashes = DASHES[i % len(DASHES)]
+        dashes = (0, DASHES[i % len(DASHES)])
         ax.plot(
             found.x,
             line.intervals["mean"],
             color=canvas.ACCENT,
-            linewidth=2,
+            linewidth=WIDTH,
             linestyle=dashes,
             zorder=4,
         )
@@ -176,7 +179,7 @@ def _draw_levels(ax: Axes, found: Effect) -> None:
                 color=canvas.TINTS["80"] if level == "80" else canvas.ACCENT,
                 linewidth=width,
             )
-        marker = "oDs^v"[i % 5]
+        marker = MARKERS[i % len(MARKERS)]
         ax.plot(
             x,
             line.intervals["mean"],
