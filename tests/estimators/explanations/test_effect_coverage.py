@@ -1,4 +1,4 @@
-"""Bands of effects cover the true effects: the study of `benchmarks/effect_coverage.py`, reduced."""
+"""Bands of effects cover true effects: the study of `benchmarks/effect_coverage.py`, reduced."""
 
 import sys
 from pathlib import Path
