@@ -217,5 +217,5 @@ def test_inspection_of_scikit_learn_works():
 
 
 def test_grid_of_a_column_that_hardly_varies_goes_from_end_to_end():
-    values = np.concatenate([np.zeros(1000), [1.0, 2.0, 3.0]])
-    assert grid_of_numbers(values).numbers.tolist() == [0.0, 3.0]
+    values = np.concatenate([np.zeros(2000), np.arange(1.0, 12.0)])
+    assert grid_of_numbers(values).numbers.tolist() == [0.0, 11.0]
