@@ -26,10 +26,20 @@ def test_every_setting_of_a_run_is_named():
     assert "`[method_options]`" in text
 
 
-@pytest.mark.slow
-def test_guide_to_the_estimators_runs():
-    text = (DOCS / "estimators.md").read_text()
+def run_guide(name: str) -> dict:
+    text = (DOCS / name).read_text()
     names: dict = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        exec(compile(block, "estimators.md", "exec"), names)
-    assert names["model"].formulation_reason_
+        exec(compile(block, name, "exec"), names)
+    return names
+
+
+@pytest.mark.slow
+def test_guide_to_the_estimators_runs():
+    assert run_guide("estimators.md")["model"].formulation_reason_
+
+
+def test_guide_to_explanations_runs():
+    names = run_guide("explanations.md")
+    assert names["importance"].frame["feature"].iloc[0] == "size"
+    assert set(names["effects"].pairs[0].features) == {"age", "town"}

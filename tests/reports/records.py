@@ -419,3 +419,97 @@ def _uncertain_classes(rng, classes):
 
 def _plain(record):
     return json.loads(json.dumps(curve_records.plain(record)))
+
+
+def drivers(task="regression", classes=("low", "mid", "high")):
+    """What drives predictions, as a run that never was might say."""
+    rng = np.random.default_rng(12)
+    several = task == "multiclass"
+    n_outputs = len(classes) if several else 1
+    names = ["size", "a column of a very long name", "town", "day"]
+    worth = [1.3, 0.4, 0.1, -0.01]
+    return _plain(
+        {
+            "importance": {
+                "n_rows": 200,
+                "held_out": True,
+                "n_networks": 100,
+                "n_repeats": 3,
+                "n_columns": 5,
+                "columns": [
+                    {"feature": name, "importance": w, "averaged": w, "error": 0.02}
+                    | _ends(w)
+                    | {"shapley": abs(w), "shapley_low95": 0.0, "shapley_high95": 2 * abs(w)}
+                    | {"relevance": 1.0}
+                    for name, w in zip(names, worth, strict=True)
+                ],
+            },
+            "effects": {
+                "n_rows": 200,
+                "n_networks": 100,
+                "classes": list(classes) if several else None,
+                "columns": [
+                    _effect(rng, names[0], "number", np.linspace(-2, 2, 9), n_outputs),
+                    _effect(rng, names[2], "level", ["Oslo", "Rome", "missing"], n_outputs),
+                    _effect(
+                        rng, names[3], "date", np.linspace(19000, 19400, 9).tolist(), n_outputs
+                    ),
+                ],
+                "others": [names[1]],
+            },
+            "interaction": _points("number", np.linspace(-2, 2, 8))
+            | {
+                "features": names[:3:2],
+                "class": classes[1] if several else None,
+                "lines": [
+                    {"value": value, "partial": _band(rng.normal(size=8))}
+                    for value in ("Oslo", "Rome")
+                ],
+                "pairs": [
+                    {
+                        "features": names[:3:2],
+                        "strength": {"mean": 0.5} | _ends(0.5),
+                        "share": {"mean": 0.2} | _ends(0.2),
+                    }
+                ],
+            },
+        }
+    )
+
+
+def _ends(mean):
+    """Intervals around a number."""
+    wide, narrow = 0.2 * abs(mean), 0.1 * abs(mean)
+    return {
+        "low95": mean - wide,
+        "low80": mean - narrow,
+        "high80": mean + narrow,
+        "high95": mean + wide,
+    }
+
+
+def _band(mean):
+    return {"mean": mean.tolist()} | {
+        key: (mean + by - 1).tolist() for key, by in _ends(1.0).items()
+    }
+
+
+def _points(scale, values):
+    n, values = len(values), list(values)
+    counts = [] if scale == "level" else [3.0, 5.0, 2.0]
+    return {"scale": scale, "values": values, "share": [1 / n] * n, "counts": counts}
+
+
+def _effect(rng, feature, scale, values, n_outputs):
+    outputs = []
+    for _ in range(n_outputs):
+        mean = rng.normal(size=len(values))
+        one = {
+            "average": 0.0,
+            "partial": _band(mean),
+            "individual": [(mean + by).tolist() for by in (1, -1)],
+        }
+        if scale != "level":
+            one["accumulated"] = _band(mean)
+        outputs.append(one)
+    return _points(scale, values) | {"feature": feature, "outputs": outputs}

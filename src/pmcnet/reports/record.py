@@ -46,6 +46,9 @@ _FIELDS = {
     "columns": Field(list, of_mappings=True),
     "update": Field(Mapping),
     "what_if": Field(Mapping),
+    "importance": Field(Mapping),
+    "effects": Field(Mapping),
+    "interaction": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 
