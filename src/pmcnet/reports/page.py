@@ -10,11 +10,14 @@ from typing import Any
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
 from pmcnet.reports import (
+    check_sections,
     column_table,
     comparison,
     figure_sections,
     model_choice,
     new_rows,
+    prior_section,
+    residual_section,
     sections,
     uncertain_rows,
 )
@@ -32,6 +35,10 @@ _ORDER = (
     figure_sections.histograms,
     uncertain_rows.uncertain,
     sections.confusion,
+    check_sections.posterior_predictive,
+    residual_section.residuals,
+    check_sections.loo,
+    prior_section.prior_predictive,
     figure_sections.history,
     model_choice.model_choice,
     column_table.columns,

@@ -42,6 +42,10 @@ _FIELDS = {
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
     "update": Field(Mapping),
+    "posterior_predictive": Field(Mapping),
+    "residuals": Field(Mapping),
+    "loo": Field(Mapping),
+    "prior_predictive": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from pmcnet.estimators.checks.checks_record import KnownTable, checks_record
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
@@ -64,8 +65,24 @@ def finish(
         vars(settings),
     )
     report = report_record(model, source, metrics, scored)
+    report |= checks_record(model, *_known_tables(prepared), settings.seed)
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)
     write_json(folder.metrics, metrics)
     return FinishedRun(folder, model, metrics, report)
+
+
+def _known_tables(prepared: RunRows) -> tuple[KnownTable, KnownTable]:
+    """Rows to check a model on, those of the test where there are any, and those of the fit."""
+    trained = KnownTable(
+        prepared.x_train,
+        prepared.y_train,
+        prepared.second_train,
+        prepared.train_rows + 1,
+        seen=True,
+    )
+    if not len(prepared.y_test):
+        return trained, trained
+    numbers = prepared.test_rows + 1
+    return KnownTable(prepared.x_test, prepared.y_test, prepared.second_test, numbers), trained
