@@ -24,6 +24,8 @@ from pmcnet.reports.html import (
 from pmcnet.reports.range_tables import class_columns, class_ranges
 from pmcnet.reports.sections import Section
 
+_MANY = 0.1
+"""Share of influential rows from which they are not single cases."""
 _UNEVEN = 0.01
 """The p-value below which a histogram is not called even."""
 
@@ -62,13 +64,7 @@ def loo(record: Mapping[str, Any]) -> Section | None:
         f"without a row: up to {limit:.2f} its number can be trusted, and beyond it the row is "
         "influential. Good is a histogram that ends left of the dashed line. Here "
     )
-    caption += (
-        f"{count(n_bad)} row{'s are' if n_bad > 1 else ' is'} beyond it. Look at "
-        f"{'them' if n_bad > 1 else 'it'}: a mistake in the data, or a row that the model cannot "
-        "explain."
-        if n_bad
-        else "it does."
-    )
+    caption += _influence(n_bad, khat.size, data.get("n_draws"))
     panel = Panel(None, caption, "k-hat", "rows", partial(khat_panel, khat=khat, limit=limit))
     sum_words = (
         f"Expected log predictive density of new rows, from the training rows alone: "
@@ -82,17 +78,33 @@ def loo(record: Mapping[str, Any]) -> Section | None:
     return Section("loo", title, joined(parts))
 
 
+def _influence(n_bad: int, n: int, n_draws: Any) -> str:
+    """What influential rows mean, few or many."""
+    if not n_bad:
+        return "it does."
+    words = f"{count(n_bad)} row{'s are' if n_bad > 1 else ' is'} beyond it"
+    if n_bad > _MANY * n:
+        return (
+            f"{words}: too many for the sum above to be trusted. Either {count(n_draws)} draws are "
+            "too few, or the network follows single rows."
+        )
+    them = "them" if n_bad > 1 else "it"
+    return f"{words}. Look at {them}: a mistake in the data, or what the model cannot explain."
+
+
 def _influential(data: Mapping[str, Any]) -> Markup:
     keys = ("truth", "khat", "elpd", "seen")
     rows = [
         [setting(row["row"]), *(number(row[key]) for key in keys)] for row in data["influential"]
     ]
-    words = "The most influential rows; the last two columns are log-densities of the row"
-    words += " by all other rows, and by all rows."
+    words = (
+        "The influential rows that surprise most; the last two columns are log-densities of the row"
+    )
+    words += " row by all other rows, and by all rows."
     if data.get("merged"):
         words += " Rows are counted among the different ones that the model has kept."
     header = ["row", "truth", "k-hat", "left out", "seen"]
-    listed = table(header, rows, "The most influential rows")
+    listed = table(header, rows, "Influential rows")
     return joined([listed, tag("p", words, class_="note")])
 
 
@@ -141,8 +153,9 @@ def _pit(data: Mapping[str, Any], whole: Mapping[str, Any]) -> Markup:
     caption = (
         "Where each observed value is among its replicates, from 0, below all, to 1, above all "
         "(probability integral transform). Good is an even histogram. "
-        f"Here {n_out} of {counts.size} bars are outside the range of chance, and counts as uneven "
-        f"as these have probability {number(p_value)} if the model is right. "
+        f"Here {n_out} of {counts.size} bars {'is' if n_out == 1 else 'are'} outside the range of "
+        f"chance, and counts as uneven as these have probability {number(p_value)} if the model is "
+        "right. "
     )
     caption += _shape(counts) if uneven else "Nothing speaks against the model."
     panel = Panel(None, caption, "rank among replicates", "rows", partial(pit_panel, counts=counts))

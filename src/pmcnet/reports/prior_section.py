@@ -8,7 +8,6 @@ import numpy as np
 
 from pmcnet.reports.figures.arrays import entry, finite_list
 from pmcnet.reports.figures.density_overlay import (
-    OVERLAY_LEGEND,
     functions_panel,
     overlay,
     overlay_panel,
@@ -20,6 +19,7 @@ from pmcnet.reports.sections import Section
 
 _NARROW, _WIDE = 0.5, 10.0
 """Widths of the prior's interval over that of the data between which they are of one size."""
+_LEGEND = (("stroke", "observed"), ("mark-thin", "by one network of the prior"))
 
 
 def prior_predictive(record: Mapping[str, Any]) -> Section | None:
@@ -66,13 +66,12 @@ def _prior_numbers(data: Mapping[str, Any], name: str) -> Markup:
         grid = finite_list(entry(functions, "grid", name), f"{name} grid")
         means = np.stack([finite_list(one, f"{name} means") for one in functions["means"]])
         feature = setting(entry(functions, "feature", name))
-        words = (
-            f"{len(means)} functions of the prior along {feature}, other columns of a typical row"
-        )
+        words = f"{len(means)} functions of the prior along {feature}, "
+        words += "the other columns as in a typical row"
         draw = partial(functions_panel, grid=grid, means=means)
         panels.append(Panel(f"functions along {feature}", words, "feature", "mean", draw))
         caption += f" The second panel has {words}."
-    return figure(name, panels, caption, OVERLAY_LEGEND)
+    return figure(name, panels, caption, _LEGEND)
 
 
 def _size_of(ratio: Any, inside: Any) -> str:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 MOST_WEIGHTED = 4000
 """Draws with weights of their own; of more, so many are taken."""
-_EQUAL = 1e-12  # log ratios closer than this have no tail
 
 
 class Smoothed(NamedTuple):
@@ -75,8 +74,8 @@ class LeaveOneOut:
 
     @property
     def influential(self) -> NDArray[np.int64]:
-        """Positions of the rows whose k-hat is beyond the limit, the largest first."""
-        order = np.argsort(-self.khat, kind="stable")
+        """Positions of the rows whose k-hat is beyond the limit, the most surprising first."""
+        order = np.argsort(self.pointwise - self.seen, kind="stable")
         return self.row[order[self.khat[order] > self.limit]]
 
     @property
@@ -149,8 +148,6 @@ def psis(log_likelihood: Array, log_weight: Array, power: Array, efficiency: flo
         power: how often each row is taken out (N,), 1 or less.
         efficiency: independent draws per draw.
     """
-    from arviz_stats.base import array_stats  # slow to import
-
     if not np.isfinite(log_likelihood).all():
         row = int(np.flatnonzero(~np.isfinite(log_likelihood).all(0))[0]) + 1
         raise InputError(
@@ -158,13 +155,8 @@ def psis(log_likelihood: Array, log_weight: Array, power: Array, efficiency: flo
             "so it is none of the fit. Give the rows of the fit."
         )
     ratio = (log_weight[:, None] - power * log_likelihood).T  # (N, J)
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        # it takes minus the log ratios
-        smoothed, khat = array_stats.psislw(-ratio, r_eff=efficiency, axis=-1)
-    bad = ~np.isfinite(smoothed).all(-1)
-    smoothed[bad], khat[bad] = ratio[bad], math.inf
-    khat = np.where(np.isfinite(khat), khat, np.where(np.ptp(ratio, -1) < _EQUAL, 0.0, math.inf))
+    each = [_smoothed(row, efficiency) for row in ratio]
+    smoothed, khat = np.stack([own for own, _ in each]), np.array([k for _, k in each])
     smoothed -= logsumexp(smoothed, -1, keepdims=True)
     normal = log_weight - logsumexp(log_weight)
     return Smoothed(
@@ -172,6 +164,21 @@ def psis(log_likelihood: Array, log_weight: Array, power: Array, efficiency: flo
         khat,
         np.asarray(logsumexp(normal[:, None] + log_likelihood, 0)),
     )
+
+
+def _smoothed(log_ratio: Array, efficiency: float) -> tuple[Array, float]:
+    """Log ratios of one row with a smoothed tail (J,), and k-hat; 0 where the tail is flat."""
+    from arviz_stats.base import array_stats  # slow to import
+
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            found, khat = array_stats.psislw(-log_ratio, r_eff=efficiency)  # of minus the ratios
+        except ValueError:  # it refuses a tail of equal values
+            return log_ratio, 0.0
+    if not (np.isfinite(found).all() and np.isfinite(khat)):
+        return log_ratio, math.inf
+    return found, float(khat)
 
 
 def _summed(

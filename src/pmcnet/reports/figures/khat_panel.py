@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.arrays import Array
 
-KHAT_LEGEND = (("box", "rows"), ("stroke", "influential rows"), ("dashes", "limit"))
+KHAT_LEGEND = (("box", "rows"), ("mark-bad", "influential rows"), ("dashes", "limit"))
 _LOW, _HIGH, _WIDTH = -0.3, 1.2, 0.05
 
 
