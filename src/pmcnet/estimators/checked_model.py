@@ -101,7 +101,7 @@ class CheckedModel(FittedModel):
                 "residuals are of numbers, and this model predicts classes. Use predictive_check."
             )
         rows = CheckRows.of(model, X, y, exposure=exposure).sampled(n_rows, random_state)
-        return residuals(model, rows, X)
+        return residuals(model, rows, X, seed=random_state)
 
     def prior_predictive(
         self,

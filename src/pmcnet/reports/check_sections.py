@@ -8,7 +8,7 @@ from pmcnet.reports.figures.arrays import Array, entry, finite_list
 from pmcnet.reports.figures.density_overlay import OVERLAY_LEGEND, overlay, overlay_panel
 from pmcnet.reports.figures.khat_panel import KHAT_LEGEND, khat_panel
 from pmcnet.reports.figures.panels import Panel, figure
-from pmcnet.reports.figures.pit_histogram import PIT_LEGEND, chance, pit_panel
+from pmcnet.reports.figures.pit_histogram import PIT_LEGEND, pit_panel, ranks
 from pmcnet.reports.html import (
     Markup,
     count,
@@ -27,7 +27,7 @@ from pmcnet.reports.sections import Section
 _MANY = 0.1
 """Share of influential rows from which they are not single cases."""
 _UNEVEN = 0.01
-"""The p-value below which a histogram is not called even."""
+"""The share of replicates as uneven below which a histogram is not called even."""
 
 
 def posterior_predictive(record: Mapping[str, Any]) -> Section | None:
@@ -39,7 +39,7 @@ def posterior_predictive(record: Mapping[str, Any]) -> Section | None:
     if data.get("classes"):
         body = _class_counts(data, name)
     else:
-        parts = [_pit(entry(data, "pit", name), data)]
+        parts = [_pit(entry(data, "pit", name))]
         if data.get("densities"):
             parts.insert(0, _overlay(data, name))
         if data.get("statistics"):
@@ -145,20 +145,19 @@ def _overlay(data: Mapping[str, Any], name: str) -> Markup:
     return figure(f"{name}-density", [panel], caption, OVERLAY_LEGEND)
 
 
-def _pit(data: Mapping[str, Any], whole: Mapping[str, Any]) -> Markup:
-    counts = finite_list(entry(data, "counts", "pit"), "pit counts")
-    low, high = chance(counts)
-    n_out, p_value = int(((counts < low) | (counts > high)).sum()), data.get("p_value")
+def _pit(data: Mapping[str, Any]) -> Markup:
+    found, p_value = ranks(data, "pit"), data.get("p_value")
     uneven = isinstance(p_value, float) and p_value < _UNEVEN
     caption = (
         "Where each observed value is among its replicates, from 0, below all, to 1, above all "
         "(probability integral transform). Good is an even histogram. "
-        f"Here {n_out} of {counts.size} bars {'is' if n_out == 1 else 'are'} outside the range of "
-        f"chance, and counts as uneven as these have probability {number(p_value)} if the model is "
-        "right. "
+        f"Here {found.n_outside} of {found.counts.size} bars "
+        f"{'is' if found.n_outside == 1 else 'are'} outside the range of 95 % of the replicates, "
+        f"and {share(p_value)} of these are as uneven. "
     )
-    caption += _shape(counts) if uneven else "Nothing speaks against the model."
-    panel = Panel(None, caption, "rank among replicates", "rows", partial(pit_panel, counts=counts))
+    caption += _shape(found.counts) if uneven else "Nothing speaks against the model."
+    draw = partial(pit_panel, found=found)
+    panel = Panel(None, caption, "rank among replicates", "rows", draw)
     return figure("posterior_predictive-pit", [panel], caption, PIT_LEGEND)
 
 

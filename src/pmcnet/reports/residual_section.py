@@ -82,16 +82,12 @@ def _caption(
 
 
 def _table(trends: Mapping[str, Mapping[str, Any]]) -> Markup:
+    keys = ("p_mean", "p_spread")
     rows = [
-        [
-            name,
-            number(line.get("p_mean")),
-            number(line.get("p_spread")),
-            "yes" if line.get("clear") else "no",
-        ]
+        [name, *(number(line.get(key)) for key in keys), share(line.get("p_value"))]
         for name, line in trends.items()
     ]
-    header = ["against", "p, same mean", "p, same spread", "clear"]
+    header = ["against", "p, same mean", "p, same spread", "replicates with one as clear"]
     return table(header, rows, "Trends of residuals in numbers")
 
 

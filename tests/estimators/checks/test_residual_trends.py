@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from estimators.checks.tables import QUICK, rows
 from pmcnet import PMCNetClassifier
@@ -13,7 +14,8 @@ from pmcnet.estimators.checks.residual_trends import Against, Residuals
 def made(residual, **against):
     n, one = len(residual), np.ones(len(residual))
     features = tuple(Against(name, *each) for name, each in against.items())
-    return Residuals(np.arange(n), residual, 0 * one, one, features)
+    replicated = np.random.default_rng(7).normal(size=(200, n))
+    return Residuals(np.arange(n), residual, 0 * one, one, features, replicated)
 
 
 def test_residuals_are_in_deviations_of_the_prediction(right):
@@ -36,17 +38,29 @@ def test_mean_that_follows_a_feature_is_clear():
 def test_spread_that_follows_a_feature_is_clear():
     source = np.random.default_rng(1)
     a = source.normal(size=400)
-    (found,) = made(np.exp(0.5 * a) * source.normal(size=400), a=(a,)).tested
-    assert found.spread < 1e-6
+    found = made(np.exp(0.5 * a) * source.normal(size=400), a=(a,)).trends
+    assert found["p_spread"][0] < 1e-6
+    assert found["clear"][0]
 
 
-def test_few_trends_of_noise_are_clear():
+def test_trends_by_bin_are_those_of_the_library():
+    source = np.random.default_rng(4)
+    residual, codes = source.normal(size=90), np.repeat([0.0, 1.0, 2.0], 30)
+    found = made(residual, a=(codes, ("x", "y", "z"))).trends.iloc[0]
+    groups = residual.reshape(3, 30)
+    assert found.p_mean == pytest.approx(stats.f_oneway(*groups).pvalue)
+    assert found.p_spread == pytest.approx(stats.levene(*groups, center="mean").pvalue)
+
+
+def test_share_of_replicates_with_a_trend_is_a_p_value():
     source = np.random.default_rng(2)
-    flagged = [
-        made(source.normal(size=200), a=(source.normal(size=200),)).trends["clear"].any()
+    shares = [
+        made(source.normal(size=100), **{f"x{i}": (source.normal(size=100),) for i in range(5)})
+        .trends["p_value"]
+        .min()
         for _ in range(100)
     ]
-    assert sum(flagged) <= 6  # of 200 tests at 1 % two are expected
+    assert stats.kstest(shares, "uniform").pvalue > 0.01
 
 
 def test_levels_and_missing_values_are_bins_of_their_own():
@@ -59,9 +73,8 @@ def test_levels_and_missing_values_are_bins_of_their_own():
 
 
 def test_feature_of_one_value_has_no_trend():
-    (found,) = made(np.random.default_rng(3).normal(size=50), a=(np.ones(50),)).tested
-    assert np.isnan(found.mean)
-    assert found.least == 1.0
+    found = made(np.random.default_rng(3).normal(size=50), a=(np.ones(50),)).trends.iloc[0]
+    assert (found.p_mean, found.p_value) == (1.0, 1.0)
 
 
 def test_features_are_the_columns_of_the_table(right):

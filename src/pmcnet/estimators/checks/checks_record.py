@@ -79,7 +79,7 @@ def checks_record(
         found["posterior_predictive"] = about | _predictive(model, rows, seed)
         found |= _prior(model, rows, some.x, seed)
         if model._task == "regression" and rows.observed.all():  # others are shorter than most
-            found["residuals"] = about | _residuals(residuals(model, rows, some.x))
+            found["residuals"] = about | _residuals(residuals(model, rows, some.x, seed=seed))
     if _can_leave_out(model, trained):
         found["loo"] = _loo(model, trained, seed)
     return found
@@ -118,7 +118,7 @@ def _predictive(model: "PMCNetEstimator", rows: CheckRows, seed: int) -> Record:
         classes = [line | {"class": name} for name, line in zip(names, counts, strict=True)]
         return _plain(about | {"classes": classes})
     uniform = check.uniformity
-    found = about | {"pit": {"counts": uniform.counts, "p_value": uniform.p_value}}
+    found = about | {"pit": uniform._asdict()}
     if check.observed.all():
         found |= {"densities": _densities(model, check)}
         found |= {"statistics": check.statistics.to_dict("records")}

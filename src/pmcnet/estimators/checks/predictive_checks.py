@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats  # type: ignore[import-untyped]
 from torch import Tensor
 
 from pmcnet.bnn import KnownGaussian, ParticlePosterior
@@ -35,22 +34,28 @@ _NOISE_STEP, _TIE_STEP = (1 << 62) + 4, (1 << 62) + 5  # far from the steps of a
 
 
 class Uniformity(NamedTuple):
-    """Rows in bins of equal width of the PIT, and a chi-square test that they are as many in each.
+    """Rows in bins of equal width of the PIT, beside those of replicates in place of the data.
 
-    `p_value` is the probability of counts as unequal as these if the model were right.
+    `p_value` is the share of replicates with counts as unequal as those observed, by chi-square. It
+    and the range allow for what all rows share: the error of the network that was learned.
     """
 
     counts: NDArray[np.int64]  # (n_bins,)
-    statistic: float
+    low: Array  # (n_bins,) with `high` the range of 95 % of the replicates
+    high: Array
     p_value: float
 
     @classmethod
-    def of(cls, pit: Array) -> "Uniformity":
-        """That of transforms (n,)."""
+    def of(cls, pit: Array, drawn: Array, seed: int = 0) -> "Uniformity":
+        """That of transforms (n,), with the replicates (S, n) that they are ranks among."""
         n_bins = int(np.clip(len(pit) // _PER_BIN, 2, MOST_BINS))
-        counts = np.histogram(pit, n_bins, (0.0, 1.0))[0]
-        statistic, p_value = stats.chisquare(counts)
-        return cls(counts, float(statistic), float(p_value))
+        every = np.concatenate([pit[None], _own_transforms(drawn, seed)])  # (1 + S, n)
+        places = np.minimum((every * n_bins).astype(np.int64), n_bins - 1)
+        counts = (places[:, :, None] == np.arange(n_bins)).sum(1)  # (1 + S, n_bins)
+        uneven = np.square(counts - len(pit) / n_bins).sum(1)
+        low, high = np.quantile(counts[1:], (0.025, 0.975), axis=0)
+        p_value = float((uneven >= uneven[0]).mean())  # the observed is one of them
+        return cls(counts[0], low, high, p_value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +81,7 @@ class PredictiveCheck:
     @property
     def uniformity(self) -> Uniformity:
         """Whether the PIT is uniform."""
-        return Uniformity.of(self.pit)
+        return Uniformity.of(self.pit, self.replicated)
 
     @property
     def frame(self) -> "DataFrame":
@@ -165,6 +170,14 @@ def transform(y: Array, observed: NDArray[np.bool_], drawn: Array, seed: int = 0
     upto = np.where(observed, (drawn <= y).sum(0) + 1, len(drawn) + 1)
     unit = stream(check_seed(seed), _TIE_STEP, 0).host.random(len(y))
     found: Array = (below + unit * (upto - below)) / (len(drawn) + 1)
+    return found
+
+
+def _own_transforms(drawn: Array, seed: int) -> Array:
+    """Where each replicate is among all of them, from 0 to 1 (S, n)."""
+    source = stream(check_seed(seed), _TIE_STEP, 1).host
+    ties = np.lexsort((source.random(drawn.shape), drawn), axis=0).argsort(0)
+    found: Array = (ties + source.random(drawn.shape)) / len(drawn)
     return found
 
 

@@ -1,8 +1,10 @@
 """Residuals, and whether they depend on what is predicted or on a feature.
 
 A residual is y minus its mean, in standard deviations of the prediction, noise included. Rows are
-put in bins along the prediction and along each feature. Where the model is right, residuals have
-the same mean and the same size in every bin.
+put in bins along the prediction and along each feature, and an analysis of variance says whether
+residuals, or their sizes, differ from bin to bin. They may, also where the model is right: all rows
+share the error of the network that was learned. So each trend is compared with the clearest one of
+each replicate of the data, which each has such an error.
 """
 
 from dataclasses import dataclass
@@ -13,6 +15,7 @@ from numpy.typing import NDArray
 from scipy import stats  # type: ignore[import-untyped]
 
 from pmcnet.estimators.checks.check_rows import CheckRows
+from pmcnet.estimators.checks.predictive_checks import N_REPLICATES, predictive_check
 from pmcnet.estimators.columns import Column, Matrix
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.input_rows import checked_rows
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 
 PREDICTION = "prediction"
 SIGNIFICANT = 0.01
-"""Of all trends together: a p-value counts where it is below this over their number."""
+"""The share of replicates with a trend as clear, below which it is called so."""
 _MOST_BINS, _PER_BIN = 8, 10
 _FEWEST = 5  # rows of a level that is a bin of its own
 
@@ -57,22 +60,6 @@ class Against(NamedTuple):
         return found
 
 
-class Trend(NamedTuple):
-    """Of residuals against something: p-values that their mean, or size, is the same in all bins.
-
-    Not-a-number where there are fewer than two bins.
-    """
-
-    name: str
-    mean: float
-    spread: float
-
-    @property
-    def least(self) -> float:
-        """The smaller one; 1 where there is none."""
-        return float(np.nan_to_num(np.array([self.mean, self.spread]), nan=1.0).min())
-
-
 @dataclass(frozen=True, eq=False)
 class Residuals:
     """Of rows whose response is known.
@@ -83,6 +70,7 @@ class Residuals:
         prediction: mean of y (n,).
         std: of y under the prediction, noise included (n,).
         against: the prediction and each feature, at these rows.
+        replicated: draws of y of these rows (S, n).
     """
 
     row: NDArray[np.int64]
@@ -90,6 +78,7 @@ class Residuals:
     prediction: Array
     std: Array
     against: tuple[Against, ...]
+    replicated: Array
 
     @property
     def standardised(self) -> Array:
@@ -106,35 +95,45 @@ class Residuals:
         return DataFrame(known | more)
 
     @property
-    def tested(self) -> list[Trend]:
-        """The trends against all of them, the clearest first."""
-        found = [_trend(each, self.standardised) for each in self.against]
-        return sorted(found, key=lambda trend: trend.least)
-
-    @property
     def trends(self) -> "DataFrame":
-        """One line for each of `tested`; `clear` where chance would hardly give as much."""
+        """One line for the prediction and each feature, the clearest trend first.
+
+        `p_mean` and `p_spread` are those of analyses of variance; `p_value` is the share of
+        replicates that have as clear a trend against anything, and `clear` whether that is rare.
+        """
         from pandas import DataFrame
 
-        found = self.tested
-        limit = SIGNIFICANT / max(1, len(found))
-        lines = [(*trend, trend.least < limit) for trend in found]
-        return DataFrame(lines, columns=["against", "p_mean", "p_spread", "clear"])
+        each = np.concatenate([self.y[None], self.replicated])
+        each = (each - self.prediction) / self.std  # (1 + S, n)
+        found = np.stack([_p_values(each, one.bins) for one in self.against])  # (A, 2, 1 + S)
+        least = found.min(1)  # (A, 1 + S)
+        share = (least.min(0) <= least[:, :1]).mean(1)  # (A,), the observed is one of them
+        columns = {
+            "against": [one.name for one in self.against],
+            "p_mean": found[:, 0, 0],
+            "p_spread": found[:, 1, 0],
+            "p_value": share,
+            "clear": share < SIGNIFICANT,
+        }
+        order = np.argsort(least[:, 0], kind="stable")
+        return DataFrame(columns).iloc[order].reset_index(drop=True)
 
 
-def residuals(model: "PMCNetEstimator", rows: CheckRows, X: Any) -> Residuals:
+def residuals(model: "PMCNetEstimator", rows: CheckRows, X: Any, *, seed: int) -> Residuals:
     """Those of rows, against each column of the table that is numbers or levels.
 
     Args:
         model: fitted, of numbers.
         rows: to check; censored ones are left out.
         X: the table that they are rows of.
+        seed: of the replicates.
     """
     rows = rows.at(np.flatnonzero(rows.observed))
     found = model.predictive(rows.rows)
     prediction = found.mean[:, 0]
     against = (Against(PREDICTION, prediction), *features(model, X, rows.place))
-    return Residuals(rows.place, rows.y, prediction, np.sqrt(found.total), against)
+    replicated = predictive_check(model, rows, n_draws=N_REPLICATES, seed=seed).replicated
+    return Residuals(rows.place, rows.y, prediction, np.sqrt(found.total), against, replicated)
 
 
 def features(model: "PMCNetEstimator", X: Any, place: NDArray[np.int64]) -> list[Against]:
@@ -155,17 +154,27 @@ def _against(column: Column, numbers: Matrix) -> Against:
     return Against(column.name, numbers[:, 0], levels)
 
 
-def _trend(against: Against, residual: Array) -> Trend:
-    """Analyses of variance of residuals, and of their sizes, by bin."""
-    bins = against.bins
-    groups = [residual[bins == each] for each in np.unique(bins[bins >= 0])]
-    groups = [group for group in groups if len(group) > 1]
-    if len(groups) < 2:
-        return Trend(against.name, np.nan, np.nan)
-    spread = [np.abs(group - group.mean()) for group in groups]
-    return Trend(against.name, _p_value(groups), _p_value(spread))
+def _p_values(residual: Array, bins: NDArray[np.int64]) -> Array:
+    """Of analyses of variance by bin of residuals (R, n), and of their sizes: (2, R).
+
+    They are 1 where there are fewer than two bins of two rows.
+    """
+    places, n = np.unique(bins[bins >= 0], return_counts=True)
+    member = (bins[:, None] == places[n > 1]).astype(np.float64)  # (n, B)
+    if member.shape[1] < 2:
+        return np.ones((2, len(residual)))
+    inside = member.any(1)
+    residual, member = residual[:, inside], member[inside]
+    mean = residual @ member / member.sum(0)  # (R, B)
+    size = np.abs(residual - mean @ member.T)
+    return np.stack([_by_bin(residual, member), _by_bin(size, member)])
 
 
-def _p_value(groups: list[Array]) -> float:
-    inside = sum(float(np.square(group - group.mean()).sum()) for group in groups)
-    return float(stats.f_oneway(*groups).pvalue) if inside > 0 else np.nan
+def _by_bin(values: Array, member: Array) -> Array:
+    """P-values that values (R, n) have the same mean in all bins (n, B): (R,)."""
+    n, (n_rows, n_bins) = member.sum(0), member.shape
+    centred = values - values.mean(1, keepdims=True)
+    between = (np.square(centred @ member) / n).sum(1)
+    within = np.maximum(np.square(centred).sum(1) - between, 1e-300)
+    ratio = between / (n_bins - 1) / (within / max(1, n_rows - n_bins))
+    return np.asarray(stats.f.sf(ratio, n_bins - 1, max(1, n_rows - n_bins)))
