@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from reports import check_records
+
 GRID = np.linspace(0, 1, 101)
 LEVELS = {"80": 1.3, "95": 1.7, "99": 2.0}
 FLOWERS = ["setosa", "versicolor", "virginica"]
@@ -27,6 +29,7 @@ def binary():
             "history": history(24),
             "comparison": comparison(),
         }
+        | check_records.of_classes(["bad", "good"])
     )
 
 
@@ -48,6 +51,7 @@ def multiclass(classes=FLOWERS):
             "uncertain": _uncertain_classes(rng, list(classes)),
             "history": history(9),
         }
+        | check_records.of_classes(list(classes))
     )
 
 
@@ -121,6 +125,7 @@ def regression():
                 alternative("gaussian, noise by row, scales by layer", -270.1),
             ],
         }
+        | check_records.of_numbers()
     )
 
 

@@ -25,6 +25,8 @@ COMPARED = {
 }
 PAGES = KINDS | COMPARED
 ALWAYS = ["verdict", "facts", "metrics"]
+CLASS_CHECKS = ["posterior_predictive", "loo", "prior_predictive"]
+NUMBER_CHECKS = ["posterior_predictive", "residuals", "loo", "prior_predictive"]
 SECTIONS = {
     "binary": [
         "roc",
@@ -32,16 +34,26 @@ SECTIONS = {
         "histograms",
         "uncertain",
         "confusion",
+        *CLASS_CHECKS,
         "history",
         "comparison",
     ],
-    "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
+    "multiclass": [
+        "roc",
+        "calibration",
+        "histograms",
+        "uncertain",
+        "confusion",
+        *CLASS_CHECKS,
+        "history",
+    ],
     "regression": [
         "update",
         "scatter",
         "calibration",
         "histograms",
         "uncertain",
+        *NUMBER_CHECKS,
         "history",
         "model_choice",
     ],

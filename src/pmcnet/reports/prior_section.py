@@ -54,7 +54,7 @@ def _prior_numbers(data: Mapping[str, Any], name: str) -> Markup:
     ratio = data.get("ratio")
     caption = (
         f"Values by {count(len(entry(data['densities'], 'replicates', name)))} networks drawn from "
-        f"the prior, before any data: 95 % lie between {number(low)} and {number(high)}, and 95 % "
+        f"the prior, before any data. Of them 95 % lie between {number(low)} and {number(high)}, and 95 % "
         f"of the data between {number(first)} and {number(last)}. Good is a prior of the size of "
         "the data or somewhat wider. "
     )
