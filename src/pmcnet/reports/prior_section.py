@@ -55,8 +55,8 @@ def _prior_numbers(data: Mapping[str, Any], name: str) -> Markup:
     caption = (
         f"Values by {count(len(entry(data['densities'], 'replicates', name)))} networks drawn from "
         f"the prior, before any data. Of them 95 % lie between {number(low)} and {number(high)}, "
-        f"and 95 % of the data between {number(first)} and {number(last)}. Good is a prior of the size of "
-        "the data or somewhat wider. "
+        f"and 95 % of the data between {number(first)} and {number(last)}. Good is a prior of the "
+        "size of the data or somewhat wider. "
     )
     caption += _size_of(ratio, data.get("share_inside"))
     drawn = partial(overlay_panel, found=overlay(data["densities"], f"{name} densities"))

@@ -2,13 +2,11 @@
 
 import numpy as np
 
-QUICK = {
+from estimators import tables
+
+QUICK = tables.QUICK | {
     "hidden_layer_sizes": (2,),
-    "method": "annealed",
     "method_options": {"n_islands": 4, "n_particles": 32},
-    "prior_std": 1.0,
-    "random_state": 0,
-    "device": "cpu",
 }
 
 

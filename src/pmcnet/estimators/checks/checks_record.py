@@ -19,6 +19,8 @@ from pmcnet.estimators.checks.predictive_checks import (
 from pmcnet.estimators.checks.prior_functions import prior_functions
 from pmcnet.estimators.checks.prior_predictive import N_PRIOR, prior_check
 from pmcnet.estimators.checks.residual_trends import PREDICTION, Residuals, residuals
+from pmcnet.estimators.columns import Column
+from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.io.plain import plain
 from pmcnet.methods.registry import METHODS
@@ -193,11 +195,12 @@ def _residuals(found: Residuals) -> Record:
 def _loo(model: "PMCNetEstimator", trained: KnownTable, seed: int) -> Record:
     """The sum, k-hat of each row, and the most influential rows; or why there is none.
 
-    Of an updated model they are the rows that it has kept, which have no numbers.
+    Of an updated model, and where inputs of training rows depend on their targets, they are the
+    rows that it has kept, which have no numbers.
     """
-    updated = model.update_ is not None
-    rows = CheckRows.of(model, None, None) if updated else _rows(model, trained)
-    numbers = None if updated else trained.numbers
+    merged = model.training_rows_ is not None and (model.update_ is not None or _own_inputs(model))
+    rows = CheckRows.of(model, None, None) if merged else _rows(model, trained)
+    numbers = None if merged else trained.numbers
     try:
         found = leave_one_out(model, rows, n_rows=MOST_ROWS, n_draws=_N_DRAWS, seed=seed)
     except InputError as error:
@@ -240,6 +243,13 @@ def _loo(model: "PMCNetEstimator", trained: KnownTable, seed: int) -> Record:
 def _plain(record: Record) -> Record:
     found: Record = plain(record)
     return found
+
+
+def _own_inputs(model: "PMCNetEstimator") -> bool:
+    """Whether training rows have other inputs than the same rows would have as new ones."""
+    encoder = model.encoder_
+    columns = encoder.columns.columns if isinstance(encoder, TableEncoder) else ()
+    return any(type(each).training_inputs is not Column.training_inputs for each in columns)
 
 
 def rounded(values: NDArray[Any]) -> Any:
