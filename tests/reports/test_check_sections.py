@@ -66,6 +66,9 @@ def test_clear_trends_of_residuals_are_named():
     assert "Of 13 features the 3 with the clearest trends are drawn." in words
     assert "river (1 no, 2 yes)" in words
     assert "&lt;b&gt;age&lt;/b&gt;" in words
+    first, *others = NUMBERS["residuals"]["trends"]
+    uneven = section("residuals", trends=[first | {"p_spread": 1e-4}, *others])
+    assert "Their size follows rooms: the noise differs from row to row" in uneven
     quiet = [line | {"clear": False} for line in NUMBERS["residuals"]["trends"]]
     assert "follow neither the prediction nor a feature" in section("residuals", trends=quiet)
 

@@ -100,7 +100,7 @@ def _influential(data: Mapping[str, Any]) -> Markup:
     words = (
         "The influential rows that surprise most; the last two columns are log-densities of the row"
     )
-    words += " row by all other rows, and by all rows."
+    words += " by all other rows, and by all rows."
     if data.get("merged"):
         words += " Rows are counted among the different ones that the model has kept."
     header = ["row", "truth", "k-hat", "left out", "seen"]

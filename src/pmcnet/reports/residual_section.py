@@ -66,11 +66,7 @@ def _caption(
     )
     if real(data.get("inside")):
         words += f"Here {share(data['inside'])} are within ±2. "
-    clear = [name for name, line in trends.items() if line.get("clear")]
-    if clear:
-        words += f"Residuals follow {', '.join(clear[:5])}: the model misses something there. "
-    elif trends:
-        words += "They follow neither the prediction nor a feature more than by chance. "
+    words += _followed(trends)
     n_features = data.get("n_features") or n_shown
     if n_features > n_shown:
         words += (
@@ -79,6 +75,22 @@ def _caption(
     if n and residual.size < n:
         words += f"{count(residual.size)} rows are drawn; means and tests are of all."
     return words.strip()
+
+
+def _followed(trends: Mapping[str, Mapping[str, Any]]) -> str:
+    """What residuals follow, by their mean or by their size."""
+    clear = {name: line for name, line in trends.items() if line.get("clear")}
+    sizes = [name for name, line in clear.items() if line["p_spread"] < line["p_mean"]]
+    means = [name for name in clear if name not in sizes]
+    words = ""
+    if means:
+        words += f"Residuals follow {', '.join(means[:5])}: the model misses something there. "
+    if sizes:
+        words += f"Their size follows {', '.join(sizes[:5])}: the noise differs from row to row "
+        words += "in a way that the model has not learned (noise by-row could). "
+    if trends and not clear:
+        words += "They follow neither the prediction nor a feature more than by chance. "
+    return words
 
 
 def _table(trends: Mapping[str, Mapping[str, Any]]) -> Markup:
