@@ -1,6 +1,7 @@
-"""The guides name what there is, and the Python of the guide to the estimators runs."""
+"""The guides name what there is, and the Python of the guides to estimators and checks runs."""
 
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,14 @@ def test_every_setting_of_a_run_is_named():
     missing = [name for name in RunSettings.__dataclass_fields__ if f"`{name}`" not in text]
     assert missing == ["method_options"]  # which is a table of its own
     assert "`[method_options]`" in text
+
+
+def test_guide_to_the_checks_runs(capsys):
+    pytest.importorskip("arviz_stats.loo")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of k-hat, by ArviZ
+        run_guide("checks.md")
+    assert "Expected log predictive density" in capsys.readouterr().out
 
 
 def run_guide(name: str) -> dict:

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from reports import curve_records
+from reports import check_records, curve_records
 
 GRID = np.linspace(0, 1, 101)
 LEVELS = {"80": 1.3, "95": 1.7, "99": 2.0}
@@ -30,6 +30,7 @@ def binary():
             "history": history(24),
             "comparison": comparison(),
         }
+        | check_records.of_classes(["bad", "good"])
     )
 
 
@@ -55,6 +56,7 @@ def multiclass(classes=FLOWERS):
             "uncertain": _uncertain_classes(rng, list(classes)),
             "history": history(9),
         }
+        | check_records.of_classes(list(classes))
     )
 
 
@@ -133,6 +135,7 @@ def regression():
                 alternative("gaussian, noise by row, scales by layer", -270.1),
             ],
         }
+        | check_records.of_numbers()
     )
 
 

@@ -26,6 +26,8 @@ COMPARED = {
 }
 PAGES = KINDS | COMPARED | {"what if": records.what_if}
 ALWAYS = ["verdict", "facts", "metrics"]
+CLASS_CHECKS = ["posterior_predictive", "loo", "prior_predictive"]
+NUMBER_CHECKS = ["posterior_predictive", "residuals", "loo", "prior_predictive"]
 SECTIONS = {
     "binary": [
         "roc",
@@ -35,6 +37,7 @@ SECTIONS = {
         "histograms",
         "uncertain",
         "confusion",
+        *CLASS_CHECKS,
         "history",
         "comparison",
     ],
@@ -45,6 +48,7 @@ SECTIONS = {
         "histograms",
         "uncertain",
         "confusion",
+        *CLASS_CHECKS,
         "history",
     ],
     "regression": [
@@ -54,6 +58,7 @@ SECTIONS = {
         "calibration",
         "histograms",
         "uncertain",
+        *NUMBER_CHECKS,
         "history",
         "model_choice",
     ],

@@ -12,7 +12,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 )
 
 from pmcnet.errors import DriftWarning, InputError
-from pmcnet.estimators.fitted_model import FittedModel
+from pmcnet.estimators.checked_model import CheckedModel
 from pmcnet.estimators.input_rows import check_seen, checked_rows
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.predictions import Array
@@ -21,7 +21,7 @@ from pmcnet.estimators.training_rows import TrainingRows, encoded_again
 from pmcnet.estimators.update import kept, seed_of, updatable, updated
 
 
-class UpdatableModel(FittedModel):
+class UpdatableModel(CheckedModel):
     """What every fitted model does with rows that come after its fit."""
 
     def update(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

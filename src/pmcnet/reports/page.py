@@ -11,6 +11,7 @@ from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
 from pmcnet.reports import (
     calibration_section,
+    check_sections,
     column_table,
     comparison,
     curve_sections,
@@ -20,6 +21,8 @@ from pmcnet.reports import (
     history_section,
     model_choice,
     new_rows,
+    prior_section,
+    residual_section,
     sections,
     uncertain_rows,
     what_if,
@@ -45,6 +48,10 @@ _ORDER = (
     driver_sections.interaction,
     uncertain_rows.uncertain,
     sections.confusion,
+    check_sections.posterior_predictive,
+    residual_section.residuals,
+    check_sections.loo,
+    prior_section.prior_predictive,
     history_section.history,
     model_choice.model_choice,
     column_table.columns,

@@ -49,6 +49,10 @@ _FIELDS = {
     "importance": Field(Mapping),
     "effects": Field(Mapping),
     "interaction": Field(Mapping),
+    "posterior_predictive": Field(Mapping),
+    "residuals": Field(Mapping),
+    "loo": Field(Mapping),
+    "prior_predictive": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

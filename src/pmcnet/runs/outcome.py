@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from pmcnet.estimators.evaluation.driver_records import KnownRows
+from pmcnet.estimators.checks.checks_record import KnownTable, checks_record
+from pmcnet.estimators.evaluation.driver_records import KnownRows as BothRows
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
@@ -65,7 +66,7 @@ def finish(
         len(prepared.y_train) + n_more,
         (prepared.test_rows + 1).tolist(),
         vars(settings),
-        KnownRows(
+        BothRows(
             prepared.x_train,
             prepared.y_train,
             prepared.second_train,
@@ -79,8 +80,24 @@ def finish(
         rows = (prepared.x_train, prepared.x_test, prepared.y_test, prepared.second_test)
         known = KnownRows(*rows, source.rows)
         report["what_if"] = what_if_record(model, known, exposed=bool(settings.exposure))
+    report |= checks_record(model, *_known_tables(prepared), settings.seed)
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)
     write_json(folder.metrics, metrics)
     return FinishedRun(folder, model, metrics, report)
+
+
+def _known_tables(prepared: RunRows) -> tuple[KnownTable, KnownTable]:
+    """Rows to check a model on, those of the test where there are any, and those of the fit."""
+    trained = KnownTable(
+        prepared.x_train,
+        prepared.y_train,
+        prepared.second_train,
+        prepared.train_rows + 1,
+        seen=True,
+    )
+    if not len(prepared.y_test):
+        return trained, trained
+    numbers = prepared.test_rows + 1
+    return KnownTable(prepared.x_test, prepared.y_test, prepared.second_test, numbers), trained
