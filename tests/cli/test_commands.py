@@ -60,7 +60,8 @@ def test_metrics_have_the_promised_form(run, task, request):
 def test_test_rows_are_written_with_truth_and_prediction(classified):
     rows = pd.read_csv(classified / "predictions.csv")
     added = ["prediction", "probability_no", "probability_yes", "epistemic", "aleatoric"]
-    assert list(rows.columns) == ["row", "truth", *added, "monte_carlo_error"]
+    more = ["monte_carlo_error", "novelty", "is_novel"]
+    assert list(rows.columns) == ["row", "truth", *added, *more]
     assert (classes()["y"].to_numpy()[rows["row"] - 1] == rows["truth"]).all()
     np.testing.assert_allclose(rows["probability_no"] + rows["probability_yes"], 1, rtol=1e-6)
 

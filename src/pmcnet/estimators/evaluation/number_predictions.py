@@ -12,7 +12,7 @@ from torch import Tensor
 from pmcnet import metrics
 from pmcnet.estimators.evaluation import figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import interval_scores
-from pmcnet.estimators.evaluation.known_columns import COVERAGE, known_columns
+from pmcnet.estimators.evaluation.known_columns import COVERAGE, known_columns, novelty_columns
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
     N_SHOWN,
@@ -22,6 +22,7 @@ from pmcnet.estimators.evaluation.scores import (
     scored,
 )
 from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
+from pmcnet.estimators.novelty import Novelty
 from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.estimators.regressor import PMCNetRegressor
 
@@ -39,6 +40,8 @@ class NumberColumns(NamedTuple):
     epistemic: Array
     aleatoric: Array
     monte_carlo_error: Array | None
+    novelty: Array | None
+    is_novel: NDArray[np.int64] | None
 
 
 class NumberPredictions(NamedTuple):
@@ -60,6 +63,7 @@ class NumberPredictions(NamedTuple):
     draws: Array  # (R, N)
     samples: Array  # (N, S) of y itself
     interval_scores: dict[str, Tensor]  # of a conformal model
+    novelty: Novelty | None  # (N,), of a model that has reference rows
     seconds: float
 
     @classmethod
@@ -87,12 +91,13 @@ class NumberPredictions(NamedTuple):
         draws = model.predict_draws(rows, n_passes, seed)
         samples = model.sample_y(rows, N_SAMPLES, seed)
         each = interval_scores(model, rows, truth)
-        found = (averaged, tabulated, interval, log_density, draws, samples, each)
+        novelty = model.novelty_of(rows, tabulated)
+        found = (averaged, tabulated, interval, log_density, draws, samples, each, novelty)
         return cls(truth, observed, *found, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
-        return number_columns(self.tabulated, self.interval)
+        return number_columns(self.tabulated, self.interval, self.novelty)
 
     def scored(self) -> Scores:
         """Metrics and figures."""
@@ -172,7 +177,9 @@ class NumberPredictions(NamedTuple):
         return {"low": float(self.interval[n, 0]), "high": float(self.interval[n, 1])}
 
 
-def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDArray[Any]]:
+def number_columns(
+    found: AveragedPrediction, interval: Array, novelty: Novelty | None
+) -> dict[str, NDArray[Any]]:
     """What a regression adds to each row of a table, by column name."""
     columns = NumberColumns(
         prediction=found.mean[:, 0],
@@ -182,5 +189,6 @@ def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDAr
         epistemic=found.epistemic,
         aleatoric=found.aleatoric,
         monte_carlo_error=found.monte_carlo_error,
+        **novelty_columns(novelty),
     )
     return known_columns(columns._asdict())
