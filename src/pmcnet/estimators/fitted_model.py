@@ -21,6 +21,7 @@ from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.conformal.calibration_rows import GivenRows, readable
 from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Encoder, described_columns
+from pmcnet.estimators.explanations.explanation import Explanation, explanation_of
 from pmcnet.estimators.exposure import predicting
 from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.input_rows import Unseen, check_seen, checked_rows
@@ -118,6 +119,35 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             return None
         distance = distances(rows.inputs, self.reference_rows_.inputs)
         return self.novelty_scale_.novelty(distance, epistemic_share(found))
+
+    def explain(
+        self,
+        X: Any,
+        background: Any = None,
+        *,
+        n_networks: int = 100,
+        n_background: int = 100,
+        n_orders: int | None = None,
+        random_state: int = 0,
+    ) -> Explanation:
+        """What each column contributes to the prediction of each row: Shapley values.
+
+        Of E[y] in units of y, or of probabilities: that of the second of two classes, those of all
+        of more. Each network has its own, so they have credible intervals. They sum to the
+        prediction of the networks used, less the average prediction over the background.
+
+        Args:
+            X: rows to explain.
+            background: rows from which a row takes the columns that it does not keep; absent, the
+                training rows that the model holds, or the rows of X where it holds none.
+            n_networks: drawn from the posterior.
+            n_background: rows of the background, at most; they are drawn at random.
+            n_orders: orders of the columns for each row of the background. Absent, up to 8 columns
+                have exact values, and more columns 4 orders and a Monte Carlo error.
+            random_state: of what is drawn.
+        """
+        sizes = (n_networks, n_background, n_orders)
+        return explanation_of(self, X, background, *sizes, random_state)
 
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:
         """The same model with `n_passes` networks drawn by their weights: faster, noisier."""
