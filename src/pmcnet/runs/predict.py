@@ -270,6 +270,11 @@ def _encoded(model: Model, x: "DataFrame", unseen: Counter[str], *, first_row: i
         raise
 
 
+def table_pieces(model: Model, table: TableFile) -> Iterator[tuple["DataFrame", "DataFrame"]]:
+    """Pieces of the table: as it is stored, and the model's columns as the model needs them."""
+    return _pairs(table, feature_kinds(model))
+
+
 def _pairs(
     table: TableFile, kinds: Mapping[str, Kind]
 ) -> Iterator[tuple["DataFrame", "DataFrame"]]:
@@ -285,4 +290,4 @@ def read_rows(model: Model, table: TableFile) -> "DataFrame":
     """The model's columns of a whole table, read as the model needs them."""
     from pandas import concat
 
-    return concat([selected(model, chunk) for _, chunk in _pairs(table, feature_kinds(model))])
+    return concat([selected(model, chunk) for _, chunk in table_pieces(model, table)])

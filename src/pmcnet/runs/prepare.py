@@ -54,6 +54,7 @@ class RunRows(NamedTuple):
     x_missing: "DataFrame | None" = None
     missing_rows: NDArray[np.int64] = NO_ROWS  # whose target is missing, positions in the table
     described: str = ""  # how the table was read
+    train_rows: NDArray[np.int64] = NO_ROWS  # positions in the table, from 0
 
 
 def prepare(settings: RunSettings) -> RunRows:
@@ -97,6 +98,7 @@ def prepare(settings: RunSettings) -> RunRows:
         everything.iloc[named.missing].reset_index(drop=True),
         named.missing,
         table.described(whole),
+        named.rows[train],
     )
 
 
