@@ -31,17 +31,27 @@ SECTIONS = {
         "calibration",
         "histograms",
         "uncertain",
+        "explained",
         "confusion",
         "history",
         "comparison",
     ],
-    "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
+    "multiclass": [
+        "roc",
+        "calibration",
+        "histograms",
+        "uncertain",
+        "explained",
+        "confusion",
+        "history",
+    ],
     "regression": [
         "update",
         "scatter",
         "calibration",
         "histograms",
         "uncertain",
+        "explained",
         "history",
         "model_choice",
     ],
@@ -174,6 +184,12 @@ def test_page_escapes_everything():
         metric | {"label": EVIL, "unit": EVIL, "better": EVIL} for metric in record["metrics"]
     ]
     record["uncertain"] = [row | {"prediction": EVIL, "truth": EVIL} for row in record["uncertain"]]
+    for row in record["explained"]:
+        row |= {"row": EVIL, "prediction": EVIL, "truth": EVIL, "of": EVIL}
+        row["contributions"] = [
+            one | {"column": EVIL, "value": EVIL} for one in row["contributions"]
+        ]
+        row["nearest"] = [one | {"target": EVIL, "values": {EVIL: EVIL}} for one in row["nearest"]]
     record["comparison"] = [
         row | {"method": EVIL, "verdict": EVIL, "metrics": {EVIL: 1.0}}
         for row in record["comparison"]

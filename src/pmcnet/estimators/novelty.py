@@ -86,12 +86,12 @@ class NoveltyScale(NamedTuple):
         log_far, log_unknown = log_survival(distances, distance), log_survival(shares, share)
         log_tail = log_survival(scores, _score(log_far, log_unknown))
         return Novelty(
-            -np.expm1(log_tail),
+            _percentile(log_tail),
             log_tail < math.log1p(-NOVEL),
             distance,
-            -np.expm1(log_far),
+            _percentile(log_far),
             share,
-            -np.expm1(log_unknown),
+            _percentile(log_unknown),
         )
 
     def tensors(self) -> dict[str, Tensor]:
@@ -119,6 +119,10 @@ class NoveltyScale(NamedTuple):
 
 def _score(log_far: Array, log_unknown: Array) -> Array:
     return np.asarray(-log_far - log_unknown)
+
+
+def _percentile(log_tail: Array) -> Array:
+    return np.asarray(0.0 - np.expm1(log_tail))  # and not -0
 
 
 def log_survival(sorted_values: Array, values: Array) -> Array:

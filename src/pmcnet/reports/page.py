@@ -15,6 +15,7 @@ from pmcnet.reports import (
     figure_sections,
     model_choice,
     new_rows,
+    row_explanations,
     sections,
     uncertain_rows,
 )
@@ -31,6 +32,7 @@ _ORDER = (
     figure_sections.calibration,
     figure_sections.histograms,
     uncertain_rows.uncertain,
+    row_explanations.explained,
     sections.confusion,
     figure_sections.history,
     model_choice.model_choice,

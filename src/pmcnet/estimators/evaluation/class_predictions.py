@@ -17,6 +17,7 @@ from pmcnet.estimators.evaluation.known_columns import (
     SET,
     known_columns,
     novelty_columns,
+    novelty_entry,
 )
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
@@ -87,6 +88,7 @@ class ClassPredictions(NamedTuple):
                 "total": float(self.averaged.total[n]),
                 "aleatoric": float(self.averaged.aleatoric[n]),
                 "epistemic": float(self.averaged.epistemic[n]),
+                **novelty_entry(self.novelty, n),
             }
             for n in np.argsort(-self.averaged.total, kind="stable")[:N_SHOWN]
         ]

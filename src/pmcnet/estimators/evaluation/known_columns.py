@@ -25,3 +25,8 @@ def novelty_columns(found: Novelty | None) -> dict[str, NDArray[Any] | None]:
     if found is None:
         return dict.fromkeys(NOVELTY)
     return dict(zip(NOVELTY, (found.percentile, found.is_novel.astype(np.int64)), strict=True))
+
+
+def novelty_entry(found: Novelty | None, row: int) -> dict[str, float]:
+    """That of one row, as the page has it."""
+    return {} if found is None else {"novelty": float(found.percentile[row])}

@@ -12,7 +12,12 @@ from torch import Tensor
 from pmcnet import metrics
 from pmcnet.estimators.evaluation import figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import interval_scores
-from pmcnet.estimators.evaluation.known_columns import COVERAGE, known_columns, novelty_columns
+from pmcnet.estimators.evaluation.known_columns import (
+    COVERAGE,
+    known_columns,
+    novelty_columns,
+    novelty_entry,
+)
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
     N_SHOWN,
@@ -169,6 +174,7 @@ class NumberPredictions(NamedTuple):
                 **self._ends(n),
                 "aleatoric": float(np.sqrt(self.averaged.aleatoric[n])),
                 "epistemic": float(np.sqrt(self.averaged.epistemic[n])),
+                **novelty_entry(self.novelty, n),
             }
             for n in np.argsort(-std, kind="stable")[:N_SHOWN]
         ]
