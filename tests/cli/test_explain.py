@@ -65,7 +65,7 @@ def test_nearest_rows_are_training_rows_with_their_cells(found, classified):
 def test_text_says_prediction_contributions_novelty_and_neighbours(regressed, tables):
     text = done("explain", regressed, tables / "numbers.csv", "--row", 17).stdout
     assert "row 17 of " in text
-    assert "with probability 95%; the table has 50.08" in text
+    assert f"with probability 95 %; the table has {numbers()['y'][16]:g}" in text
     for words in ("novelty: ", "farther from the training data than", "networks disagree"):
         assert words in text
     for title in ("predictive distribution", "contributions to the prediction", "nearest training"):
@@ -94,7 +94,9 @@ def test_model_saved_without_reference_rows_has_no_novelty(regressed, tables, tm
     result = done("predict", path, tables / "numbers.csv")
     assert "novelty" not in result.stdout.splitlines()[0]
     assert "unlike the training rows" not in result.stderr
-    refused("explain", path, tables / "numbers.csv", "--row", 1, says=("no training rows",))
+    refused(
+        "explain", path, tables / "numbers.csv", "--row", 1, says=("saved without reference rows",)
+    )
 
 
 def test_row_far_from_all_others_is_counted_and_flagged(regressed, tmp_path):
@@ -114,19 +116,11 @@ def test_row_far_from_all_others_is_counted_and_flagged(regressed, tmp_path):
 
 def test_json_goes_to_a_file_that_does_not_exist_yet(regressed, tables, tmp_path):
     out = tmp_path / "rows.json"
-    result = done("explain", regressed, tables / "numbers.csv", "--row", 1, "-o", out)
+    asked = ("explain", regressed, tables / "numbers.csv", "--row", 1, "-o", out)
+    result = done(*asked)
     assert (result.stdout, "explained 1 rows" in result.stderr) == ("", True)
     assert json.loads(out.read_text())["rows"][0]["row"] == 1
-    refused(
-        "explain",
-        regressed,
-        tables / "numbers.csv",
-        "--row",
-        1,
-        "-o",
-        out,
-        says=("exists already",),
-    )
+    refused(*asked, says=("exists already",))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +133,7 @@ def test_json_goes_to_a_file_that_does_not_exist_yet(regressed, tables, tmp_path
         (("--rows", "1,99999999999999"), ("there is no row 99999999999999",)),
         (("--rows", "7-2"), ("in the wrong order",)),
         (("--rows", "1-x"), ("row numbers like 3,17,20-25", "1-x")),
-        (("--rows", "٣"), ("there is no row",)),
+        (("--rows", "٣"), ("row numbers like",)),
         (("--rows", "1e3"), ("row numbers like",)),
         (("--rows", "9" * 500), ("row numbers like",)),
         (("--rows", "1-100000000"), ("at most 100 rows", "got 101")),

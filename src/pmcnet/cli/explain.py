@@ -74,7 +74,7 @@ def _row_numbers(text: str) -> list[int]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         first, dash, last = part.partition("-")
         ends = [first, last] if dash else [first, first]
-        if not all(end.strip().isdecimal() and len(end) < 16 for end in ends):
+        if not all(end.isascii() and end.strip().isdecimal() and len(end) < 16 for end in ends):
             raise InputError(f"--rows must be row numbers like 3,17,20-25; got {part!r:.60}.")
         low, high = map(int, ends)
         if low > high:
@@ -104,7 +104,7 @@ def _prediction(record: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     if "interval" in record:
         low, high = map(number, record["interval"])
         words = f"{number(record['prediction'])}, and between {low} and {high} with probability "
-        words += f"{record['coverage']:.0%}"
+        words += f"{100 * record['coverage']:g} %"
     else:
         best = max(record["classes"], key=lambda one: one["probability"])
         words = f"{record['prediction']} with probability {number(best['probability'])}"

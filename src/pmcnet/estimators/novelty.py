@@ -192,8 +192,9 @@ def learned_scale(
         seed: of the choice of rows.
     """
     chosen = drawn(weight, MOST, seed)
-    exposure = None if known.log_exposure is None else known.log_exposure[chosen]
-    rows = EncodedRows(known.inputs[chosen], exposure)
+    inputs = known.inputs[chosen].to(posterior.samples.theta)
+    exposure = None if known.log_exposure is None else known.log_exposure[chosen].to(inputs.device)
+    rows = EncodedRows(inputs, exposure)
     own = np.full(len(weight), -1)
     own[reference.places] = np.arange(len(reference.places))
     own[weight >= 2] = -1  # another copy remains

@@ -80,7 +80,7 @@ class UpdatableModel(FittedModel):
             self.encoder_, found.different, weight, number, seed
         )
         exposure = log_exposure_of(found.rows.targets.double().numpy(), self.likelihood_)
-        known = EncodedRows(found.rows.inputs.to(found.posterior.theta), exposure)
+        known = EncodedRows(found.rows.inputs, exposure)
         scale = learned_scale(found.posterior, self._units(), reference, known, weight, seed)
         return {"reference_rows_": reference, "novelty_scale_": scale}
 

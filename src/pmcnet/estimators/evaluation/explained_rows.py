@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.errors import InputError
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.row_predictions import Predictions
@@ -87,9 +88,8 @@ def explained_rows(
     assert isinstance(encoder, TableEncoder)
     explanation = None
     if effort is not None:
-        explanation = model.explain(
-            rows, n_networks=effort.n_networks, n_background=effort.n_background
-        )
+        background = _background(model, known)
+        explanation = model.explain(rows, background, **effort._asdict())
     cells = cells_of(x, [column.name for column in encoder.columns.columns])
     averaged, predicted = _predictions(model, rows)
     novelty = model.novelty_of(rows, averaged)
@@ -104,6 +104,19 @@ def explained_rows(
         parts |= {"novelty": _novelty(novelty, i), "nearest": near}
         found.append(plain(prediction | parts))
     return found
+
+
+def _background(model: Model, known: TrainingTable | None) -> EncodedRows | None:
+    """The rows that contributions compare with; None for those that the model keeps."""
+    if model.reference_rows_ is not None or model.training_rows_ is not None:
+        return None
+    if known is None:
+        raise InputError(
+            "contributions compare a row with training rows, and this model has none: it was saved "
+            "without reference rows, or by an older pmcnet. Fit again, or put the table of its run "
+            "back."
+        )
+    return EncodedRows(known.inputs)
 
 
 def chosen_rows(found: Predictions) -> list[int]:
