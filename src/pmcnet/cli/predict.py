@@ -76,7 +76,8 @@ def predict(
     n_rows, n_novel = predicted
     click.echo(f"predicted {n_rows} rows" + (f": {out}" if out else ""), err=True)
     if n_novel is not None:
-        click.echo(f"{n_novel} of {n_rows} rows are unlike the training rows", err=True)
+        verb = "is" if n_novel == 1 else "are"
+        click.echo(f"{n_novel} of {n_rows} rows {verb} unlike the training rows", err=True)
 
 
 def _say_rows(n_rows: int) -> None:

@@ -232,6 +232,7 @@ def distances(inputs: Tensor, reference: Tensor, own: Tensor | None = None) -> A
     reference = reference.to(inputs)
     parts = []
     size = max(1, _NUMBERS // len(reference))
+    kth = min(_NEIGHBOUR, max(1, len(reference) - 1)) - 1
     for start in range(0, len(inputs), size):
         each = torch.cdist(
             inputs[start : start + size],
@@ -242,5 +243,5 @@ def distances(inputs: Tensor, reference: Tensor, own: Tensor | None = None) -> A
             row = torch.arange(len(each), device=each.device)
             place = own[start : start + size].to(each.device)
             each[row[place >= 0], place[place >= 0]] = torch.inf
-        parts.append(each.kthvalue(min(_NEIGHBOUR, max(1, len(reference) - 1)), dim=1).values)
-    return np.asarray(torch.cat(parts).double().cpu().numpy())
+        parts.append(np.partition(each.cpu().numpy(), kth, axis=1)[:, kth])
+    return np.concatenate(parts).astype(np.float64)
