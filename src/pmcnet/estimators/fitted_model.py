@@ -1,5 +1,6 @@
 """What can be asked of a fitted model, whatever it predicts."""
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,9 @@ from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.conformal.calibration_rows import GivenRows, readable
 from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Encoder, described_columns
+from pmcnet.estimators.explanations.effects import Effects, effects_of
 from pmcnet.estimators.explanations.explanation import Explanation, explanation_of
+from pmcnet.estimators.explanations.importances import Importance, importance_of
 from pmcnet.estimators.exposure import predicting
 from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.input_rows import Unseen, check_seen, checked_rows
@@ -149,6 +152,60 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         sizes = (n_networks, n_background, n_orders)
         return explanation_of(self, X, background, *sizes, random_state)
 
+    def effects(
+        self,
+        X: Any,
+        features: Sequence[str] | None = None,
+        *,
+        n_networks: int = 100,
+        n_rows: int = 300,
+        n_points: int = 20,
+        random_state: int = 0,
+    ) -> Effects:
+        """How predictions change with each column, on average and for single rows, with bands.
+
+        Partial dependence and accumulated local effects of E[y], or of probabilities as in
+        `explain`, and the pairs of columns that act together. Bands are of the posterior: they say
+        how well the average effect is known, not how far rows scatter around it.
+
+        Args:
+            X: rows to average over, such as the training rows; a table, not encoded rows.
+            features: names of columns; absent, all.
+            n_networks: drawn from the posterior.
+            n_rows: of X, at most; they are drawn at random.
+            n_points: of a column, at most.
+            random_state: of what is drawn.
+        """
+        return effects_of(self, X, features, n_networks, n_rows, n_points, random_state)
+
+    def importance(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        n_networks: int = 100,
+        n_rows: int = 300,
+        n_repeats: int = 5,
+        shapley: bool = False,
+        random_state: int = 0,
+    ) -> Importance:
+        """How much the model relies on each column: the log score lost when it is shuffled.
+
+        In nats per row, for each network of the posterior, with credible intervals over them; and
+        for the averaged prediction, with a standard error over the rows.
+
+        Args:
+            X: rows, rather not those of training.
+            y: their responses.
+            n_networks: drawn from the posterior.
+            n_rows: of X, at most; they are drawn at random.
+            n_repeats: permutations of each column.
+            shapley: whether the average size of Shapley values follows, of 50 of the rows.
+            random_state: of what is drawn.
+        """
+        sizes = (n_networks, n_rows, n_repeats, shapley)
+        return importance_of(self, X, y, *sizes, random_state)
+
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:
         """The same model with `n_passes` networks drawn by their weights: faster, noisier."""
         check_is_fitted(self)
@@ -159,11 +216,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def encoded(self, X: Any) -> EncodedRows:
         """Rows that every method takes for X without encoding them again."""
         check_is_fitted(self)
-        if isinstance(X, EncodedRows):
-            return X
-        rows = self.encoder_.rows(checked_rows(self, X, reset=False))
-        check_seen(self.encoder_, rows, self.unseen)
-        return self._inputs(rows)
+        return X if isinstance(X, EncodedRows) else self._inputs(self._cells(X))
 
     def cached(self) -> Self:
         """The same model; questions about the same encoded rows share one pass of the networks."""
@@ -200,9 +253,19 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """
         return model_file.load(cls, path, module=module, device=device)
 
+    def _targets(self, y: Any) -> Tensor:
+        """Responses as the likelihood takes them (N,) or (N, 2)."""
+        raise NotImplementedError
+
     def _units(self) -> Units:
         """The units in which the network predicts y."""
         return Units()
+
+    def _cells(self, X: Any) -> Matrix:
+        """Rows as numbers, after the checks of a table to predict."""
+        rows = self.encoder_.rows(checked_rows(self, X, reset=False))
+        check_seen(self.encoder_, rows, self.unseen)
+        return rows
 
     def _inputs(self, rows: Matrix) -> EncodedRows:
         """Rows as numbers -> the network's inputs."""

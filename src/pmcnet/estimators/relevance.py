@@ -16,6 +16,12 @@ _N_DRAWS = 2000
 _LEVELS = (0.05, 0.5, 0.95)
 
 
+def has_relevance(posterior: ParticlePosterior) -> bool:
+    """Whether the prior has a scale for each input."""
+    network = posterior.network
+    return isinstance(network, HierarchicalMLP) and network.per_input
+
+
 def relevance_of(posterior: ParticlePosterior, encoder: Encoder) -> "DataFrame":
     """Scale of each column's weights relative to the layer's: median and 90 % credible interval.
 
@@ -24,7 +30,7 @@ def relevance_of(posterior: ParticlePosterior, encoder: Encoder) -> "DataFrame":
     from pandas import DataFrame
 
     network = posterior.network
-    if not (isinstance(network, HierarchicalMLP) and network.per_input):
+    if not (isinstance(network, HierarchicalMLP) and has_relevance(posterior)):
         raise InputError(
             "this model has no scale for each input. Fit with prior_std='ard', or let "
             "prior_std='auto' choose it."

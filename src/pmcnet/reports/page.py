@@ -12,6 +12,7 @@ from pmcnet.io.atomic import sync
 from pmcnet.reports import (
     column_table,
     comparison,
+    driver_sections,
     figure_sections,
     model_choice,
     new_rows,
@@ -31,6 +32,9 @@ _ORDER = (
     figure_sections.scatter,
     figure_sections.calibration,
     figure_sections.histograms,
+    driver_sections.importance,
+    driver_sections.effects,
+    driver_sections.interaction,
     uncertain_rows.uncertain,
     row_explanations.explained,
     sections.confusion,

@@ -43,6 +43,9 @@ _FIELDS = {
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
     "update": Field(Mapping),
+    "importance": Field(Mapping),
+    "effects": Field(Mapping),
+    "interaction": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

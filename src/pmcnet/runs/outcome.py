@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pmcnet.errors import UnseenLevelsWarning
+from pmcnet.estimators.evaluation.driver_records import KnownRows
 from pmcnet.estimators.evaluation.explained_rows import Effort, chosen_rows, explained_rows
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
@@ -71,6 +72,14 @@ def finish(
         len(prepared.y_train) + n_more,
         (prepared.test_rows + 1).tolist(),
         vars(settings),
+        KnownRows(
+            prepared.x_train,
+            prepared.y_train,
+            prepared.second_train,
+            prepared.x_test,
+            prepared.y_test,
+            prepared.second_test,
+        ),
     )
     report = report_record(model, source, metrics, scored) | _explained(model, prepared, chosen)
     write_text(folder.history, lines_text(model.history_))

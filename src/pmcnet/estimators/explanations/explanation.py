@@ -8,7 +8,7 @@ import numpy as np
 
 from pmcnet.errors import InputError
 from pmcnet.estimators.explanations.given_cells import cells_of
-from pmcnet.estimators.explanations.members import Members
+from pmcnet.estimators.explanations.members import Members, output_of
 from pmcnet.estimators.explanations.players import Players, plain_inputs
 from pmcnet.estimators.explanations.row_samples import background_inputs
 from pmcnet.estimators.explanations.shapley import (
@@ -120,12 +120,7 @@ class Explanation:
         n_rows = self.error.shape[0]
         if not -n_rows <= row < n_rows:
             raise InputError(f"row must be a position among the {n_rows} rows; got {row}.")
-        if class_name is not None and str(class_name) not in self.classes:
-            raise InputError(
-                f"class_name must be one of {', '.join(self.classes) or 'none'}; got "
-                f"{class_name!r:.60}."
-            )
-        chosen = self.classes.index(str(class_name)) if class_name is not None else -1
+        chosen = output_of(self.classes, class_name)
         names, each = _largest(self._named(row), self.each[:, row, :, chosen])
         return contribution_figure(
             names,

@@ -93,3 +93,14 @@ def explained_classes(model: "FittedModel") -> tuple[str, ...]:
     """The classes whose probability is explained: the second of two, all of more."""
     classes = [str(name) for name in getattr(model, "classes_", ())]
     return tuple(classes[1:] if len(classes) == 2 else classes)
+
+
+def output_of(classes: tuple[str, ...], class_name: str | None) -> int:
+    """The place of a class among those explained; the last where none is named."""
+    if class_name is None:
+        return max(0, len(classes) - 1)
+    if str(class_name) not in classes:
+        raise InputError(
+            f"class_name must be one of {', '.join(classes) or 'none'}; got {class_name!r:.60}."
+        )
+    return classes.index(str(class_name))

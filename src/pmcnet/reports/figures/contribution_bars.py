@@ -13,6 +13,7 @@ from pmcnet.reports.figures.arrays import finite_list
 from pmcnet.reports.html import number
 
 _LONGEST = 28  # letters of a name beside a bar
+IMPORTANCE = "loss of log score when shuffled, in nats per row"
 
 Intervals = Mapping[str, Any]
 """`mean`, `low80`, `high80`, `low95`, `high95`, each a list of numbers."""
@@ -34,6 +35,20 @@ def contribution_figure(
     figure, (ax,) = canvas.sheet(1, title, panel=(6.6, 0.34 * len(names) + 1.1))
     contribution_panel(ax, names, intervals)
     ax.set_xlabel(f"contribution to the {of}", size=canvas.LABEL_SIZE, color=canvas.INK)
+    return figure
+
+
+def importance_figure(names: Sequence[str], intervals: Intervals) -> Figure:
+    """Return bars of what columns are worth, in the order given.
+
+    Args:
+        names: of the columns.
+        intervals: of their importance.
+    """
+    title = "What each column is worth to the predictions"
+    figure, (ax,) = canvas.sheet(1, title, panel=(6.6, 0.34 * len(names) + 1.1))
+    contribution_panel(ax, names, intervals)
+    ax.set_xlabel(IMPORTANCE, size=canvas.LABEL_SIZE, color=canvas.INK)
     return figure
 
 

@@ -29,7 +29,12 @@ class Panel(NamedTuple):
 
 
 def figure(
-    key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE
+    key: str,
+    panels: Sequence[Panel],
+    caption: str,
+    legend: Legend = (),
+    size: Size = BESIDE,
+    alone: Size = ALONE,
 ) -> Markup:
     """Return a figure of all panels; beyond nine, the rest is folded away.
 
@@ -39,8 +44,9 @@ def figure(
         caption: what is seen.
         legend: marks and what each means.
         size: of one panel where there are several.
+        alone: of the only panel.
     """
-    size = ALONE if len(panels) == 1 else size
+    size = alone if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
     shown = tag("div", *drawn[:MOST], class_="panels")
     rest = (
