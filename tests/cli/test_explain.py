@@ -9,6 +9,7 @@ import pytest
 
 from cli.commands import classes, done, files, numbers, refused, written
 from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.estimators.evaluation.explained_rows import Effort
 
 
 def explained(*arguments):
@@ -71,6 +72,34 @@ def test_text_says_prediction_contributions_novelty_and_neighbours(regressed, ta
     for title in ("predictive distribution", "contributions to the prediction", "nearest training"):
         assert title in text
     assert "average of training rows" in text
+
+
+@pytest.mark.parametrize("run", ["classified", "regressed"])
+def test_report_explains_test_rows_by_training_rows(run, request):
+    folder = request.getfixturevalue(run)
+    tested = pd.read_csv(folder / "predictions.csv").set_index("row")
+    rows = json.loads((folder / "report.json").read_text())["explained"]
+    assert 3 <= len(rows) <= 5
+    for row in rows:
+        assert row["truth"] == tested["truth"][row["row"]]
+        assert row["novelty"]["percentile"] == pytest.approx(
+            tested["novelty"][row["row"]], abs=1e-5
+        )
+        assert len(row["contributions"]) == (3 if run == "classified" else 2)
+        assert not {one["row"] for one in row["nearest"]} & set(tested.index)
+    assert '<section id="explained">' in (folder / "report.html").read_text()
+
+
+def test_effort_of_contributions_keeps_to_its_limit(regressed):
+    model = PMCNetRegressor.load(regressed / "model")
+    n_sets, dim = 4, model.posterior_.network.layout.dim
+    for most in np.geomspace(1e2, 1e8, 25):
+        found = Effort.within(model, 3, most)
+        if found is not None:
+            assert 3 * n_sets * dim * found.n_networks * found.n_background <= most
+    assert Effort.within(model, 3, 1e3) is None
+    assert Effort.within(model, 3, 1e8) == (100, 100)
+    assert Effort.within(model, 3, 1e8, 7) == (7, 100)
 
 
 def test_table_that_has_changed_leaves_row_numbers(regressed, tables, tmp_path):

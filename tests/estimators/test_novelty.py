@@ -14,6 +14,7 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn.likelihoods.response import Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.model_file import fingerprint
+from pmcnet.estimators.neighbours import nearest
 from pmcnet.estimators.novelty import (
     MOST,
     NoveltyScale,
@@ -88,6 +89,16 @@ def test_row_itself_is_not_among_its_neighbours():
     reference = torch.tensor([[0.0], [1.0], [3.0]])
     found = distances(reference, reference, torch.tensor([0, 1, -1]))
     assert found.tolist() == [3, 2, 2]  # of two others the second, of three the second
+
+
+def test_nearest_rows_are_those_of_all_distances():
+    source = np.random.default_rng(0)
+    rows, others = source.normal(size=(30, 4)), source.normal(size=(90, 4))
+    every = cdist(rows, others)
+    found = nearest(torch.as_tensor(rows), torch.as_tensor(others), 3)
+    np.testing.assert_array_equal(found.position, np.argsort(every, axis=1)[:, :3])
+    np.testing.assert_allclose(found.distance, np.sort(every, axis=1)[:, :3])
+    assert nearest(torch.as_tensor(rows), torch.as_tensor(others[:2]), 3).position.shape == (30, 2)
 
 
 def test_novelty_does_not_depend_on_the_other_rows(regressor):
@@ -173,10 +184,9 @@ def test_counts_have_novelty_with_their_exposure():
 def test_update_lets_new_rows_join_the_reference():
     x, y = numbers(90)
     model = PMCNetRegressor(**NUMBERS).fit(x[:60], y[:60])
-    new = x[60:] + np.array([8.0, 0.0, 0.0])
+    new = x[60:] + np.array([0.0, 8.0, 0.0])  # a column that says nothing of y
     before = copy.deepcopy(model)
-    with pytest.warns(match="far less probable"):
-        model.update(new, y[60:])
+    model.update(new, y[60:])
     reference = model.reference_rows_
     assert len(reference.inputs) == 90
     assert sorted(reference.numbers[reference.updates == 1]) == list(range(1, 31))

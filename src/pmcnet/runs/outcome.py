@@ -1,23 +1,18 @@
 """What a finished run is: its model scored on the test rows, and its files."""
 
-import warnings
 from pathlib import Path
 from typing import NamedTuple
 
-from pmcnet.errors import UnseenLevelsWarning
 from pmcnet.estimators.evaluation.driver_records import KnownRows
-from pmcnet.estimators.evaluation.explained_rows import Effort, chosen_rows, explained_rows
+from pmcnet.estimators.evaluation.explained_rows import explained_tests
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
-from pmcnet.estimators.evaluation.row_predictions import predictions_of
+from pmcnet.estimators.evaluation.row_predictions import Predictions, predictions_of
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
-from pmcnet.estimators.evaluation.training_table import plain_cell
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.explain import training_table
 from pmcnet.runs.folder import RunFolder, lines_text, write_json, write_text
 from pmcnet.runs.prediction_files import write_missing, write_predictions
 from pmcnet.runs.prepare import RunRows
-
-_MOST_OPERATIONS = 1e10  # of the contributions in the page
 
 
 class FinishedRun(NamedTuple):
@@ -53,13 +48,12 @@ def finish(
     from pmcnet.reports.page import write_report
 
     scored: Scores | None = None
-    chosen: list[int] = []
+    predictions: Predictions | None = None
     if len(prepared.y_test):
         draws = {"n_passes": settings.n_passes, "seed": settings.seed}
         predictions = predictions_of(
             model, prepared.x_test, prepared.y_test, prepared.second_test, **draws
         )
-        chosen = chosen_rows(predictions)
         scored = predictions.scored()
         write_predictions(predictions, prepared, folder.predictions)
     if prepared.x_missing is not None and len(prepared.x_missing):
@@ -81,7 +75,8 @@ def finish(
             prepared.second_test,
         ),
     )
-    report = report_record(model, source, metrics, scored) | _explained(model, prepared, chosen)
+    report = report_record(model, source, metrics, scored)
+    report |= _explained(model, prepared, predictions)
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)
@@ -89,17 +84,11 @@ def finish(
     return FinishedRun(folder, model, metrics, report)
 
 
-def _explained(model: Model, prepared: RunRows, chosen: list[int]) -> Record:
-    """What the page says of some test rows, those that are the least certain or novel."""
-    effort = Effort.within(model, len(chosen), _MOST_OPERATIONS) if chosen else None
-    if effort is None:
+def _explained(model: Model, prepared: RunRows, predictions: Predictions | None) -> Record:
+    """What the page says of some test rows."""
+    if predictions is None:
         return {}
-    x = prepared.x_test.iloc[chosen].reset_index(drop=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnseenLevelsWarning)  # said of all test rows
-        rows = model.encoded(x)
-    known = training_table(model, prepared)
-    found = explained_rows(model, x, rows, effort, known)
-    for record, n in zip(found, chosen, strict=True):
-        record |= {"row": int(prepared.test_rows[n]) + 1, "truth": plain_cell(prepared.y_test[n])}
-    return {"explained": found}
+    known, numbers = training_table(model, prepared), prepared.test_rows + 1
+    return explained_tests(
+        model, predictions, prepared.x_test, prepared.y_test, numbers=numbers, known=known
+    )

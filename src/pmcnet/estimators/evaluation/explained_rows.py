@@ -1,11 +1,12 @@
 """Rows explained as plain data: prediction, contributions, novelty, nearest training rows."""
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pmcnet.errors import InputError
+from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.row_predictions import Predictions
@@ -30,6 +31,7 @@ MOST_COLUMNS = 12
 N_UNCERTAIN, N_NOVEL = 3, 2
 """Test rows that the page explains."""
 
+_MOST_OPERATIONS = 1e10  # of the contributions in the page
 _NETWORKS, _BACKGROUND = 100, 100
 _LEAST_NETWORKS, _LEAST_BACKGROUND = 25, 10
 
@@ -104,6 +106,39 @@ def explained_rows(
         parts |= {"novelty": _novelty(novelty, i), "nearest": near}
         found.append(plain(prediction | parts))
     return found
+
+
+def explained_tests(
+    model: Model,
+    found: Predictions,
+    x: "DataFrame",
+    y: NDArray[Any],
+    *,
+    numbers: NDArray[np.int64],
+    known: TrainingTable | None,
+) -> Record:
+    """`explained` of the page; nothing where contributions would take too long.
+
+    Args:
+        model: of a table.
+        found: its predictions of the test rows.
+        x: the test rows.
+        y: their truth.
+        numbers: of these rows in the run's table, from 1.
+        known: the training rows; without it the nearest rows are those that the model keeps.
+    """
+    chosen = chosen_rows(found)
+    effort = Effort.within(model, len(chosen), _MOST_OPERATIONS)
+    if effort is None or (known is None and model.reference_rows_ is None):
+        return {}
+    some = x.iloc[chosen].reset_index(drop=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelsWarning)  # said of all test rows
+        rows = model.encoded(some)
+    listed = explained_rows(model, some, rows, effort, known)
+    for record, n in zip(listed, chosen, strict=True):
+        record |= {"row": int(numbers[n]), "truth": plain_cell(y[n])}
+    return {"explained": listed}
 
 
 def _background(model: Model, known: TrainingTable | None) -> EncodedRows | None:
