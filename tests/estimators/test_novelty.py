@@ -11,7 +11,6 @@ from scipy.spatial.distance import cdist
 
 from estimators.tables import QUICK, classes, numbers
 from pmcnet import PMCNetClassifier, PMCNetRegressor
-from pmcnet.bnn.likelihoods.response import Units
 from pmcnet.errors import InputError
 from pmcnet.estimators.model_file import fingerprint
 from pmcnet.estimators.neighbours import nearest
@@ -21,9 +20,7 @@ from pmcnet.estimators.novelty import (
     distances,
     epistemic_share,
     log_survival,
-    unseen_share,
 )
-from pmcnet.estimators.predictions import AveragedPrediction
 from pmcnet.estimators.reference_rows import ReferenceRows
 
 N_TRAIN = 1000
@@ -106,23 +103,6 @@ def test_novelty_does_not_depend_on_the_other_rows(regressor):
     whole, half = regressor.novelty(x), regressor.novelty(x[150:])
     for one, other in zip(whole, half, strict=True):
         np.testing.assert_allclose(one[150:], other, rtol=1e-5, atol=1e-7)
-
-
-def test_share_of_a_seen_row_is_that_of_the_posterior_without_it():
-    """Bayesian linear regression, whose posteriors with and without a row are known."""
-    source, noise = np.random.default_rng(0), 0.5
-    x = source.normal(size=(12, 4))
-    precision = np.eye(4) + x.T @ x / noise
-    seen, unseen = [], []
-    for row in x:
-        seen.append(row @ np.linalg.solve(precision, row))
-        unseen.append(row @ np.linalg.solve(precision - np.outer(row, row) / noise, row))
-    variance = torch.tensor(seen)
-    ones = torch.full_like(variance, noise)
-    parts = (variance[:, None], variance + ones, ones, variance, variance.new_empty(12, 0))
-    found = unseen_share(AveragedPrediction.of(parts, Units()))
-    expected = np.array(unseen) / (np.array(unseen) + noise)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_tail_of_exponential_values_is_exponential():

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import Network
 from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.estimators import model_file
 from pmcnet.estimators.columns import ColumnsAsked
@@ -224,9 +225,10 @@ class PMCNetEstimator(UpdatableModel):
             return None
         y, weight = rows.response.y, rows.response.weight
         known = EncodedRows(rows.x, log_exposure_of(y, self.likelihood_))
-        return learned_scale(
-            self.posterior_, self._units(), self.reference_rows_, known, weight, seed
-        )
+        members, units = family(self.likelihood_, self._task), self._units()
+        targets = torch.as_tensor(members.targets(y, units))
+        asked = (self.reference_rows_, known, targets, weight, seed)
+        return learned_scale(self.posterior_, units, *asked)
 
     def _network(self, n_outputs: int) -> Network:
         """The network without scales of its own."""

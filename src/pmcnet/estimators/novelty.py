@@ -6,9 +6,8 @@ networks. Training rows tell how rare such values are, and how rare both togethe
 
     score = -log P(D >= d) - log P(E >= e)
 
-Each training row is taken as if the model had not seen it. Its distance is to other rows. Its
-disagreement is without what its own response has told: a response with information I about the
-network's output there has brought the variance v of that output down from v' with 1/v = 1/v' + I.
+Each training row is taken as if the model had not seen it. Its distance is to other rows, and its
+epistemic share that of the posterior without it.
 
 Beyond the largest values of training rows the tail is exponential.
 """
@@ -40,7 +39,6 @@ SCORES_NAME = "reference.scores"
 _NEIGHBOUR = 5
 _TAIL = 20  # largest values at least that the tail is fitted to, if there are so many
 _LEAST_SCALE = 0.02  # of the tail, in units of where it begins
-_MOST_INFORMED = 0.9
 _NUMBERS = 1 << 21  # distances at a time
 
 
@@ -145,32 +143,8 @@ def log_survival(sorted_values: Array, values: Array) -> Array:
 
 def epistemic_share(found: AveragedPrediction) -> Array:
     """The part of each row's uncertainty that is disagreement of networks (N,)."""
-    return _share(found.epistemic, found.aleatoric)
-
-
-def unseen_share(found: AveragedPrediction) -> Array:
-    """The same of training rows, as if the model had not seen them (N,).
-
-    v I, of which the disagreement v' = v / (1 - v I) follows, is the ratio of the two variances for
-    numbers, and twice the mutual information per free class.
-    """
-    n_classes = found.mean.shape[1]
-    if n_classes > 1:
-        informed = 2 * found.epistemic / (n_classes - 1)
-    else:
-        informed = np.divide(
-            found.epistemic,
-            found.aleatoric,
-            out=np.full_like(found.epistemic, _MOST_INFORMED),
-            where=found.aleatoric > 0,
-        )
-    before = found.epistemic / (1 - np.minimum(informed, _MOST_INFORMED))
-    return _share(before, found.aleatoric)
-
-
-def _share(epistemic: Array, aleatoric: Array) -> Array:
-    total = epistemic + aleatoric
-    return np.divide(epistemic, total, out=np.zeros_like(total), where=total > 0)
+    total = found.epistemic + found.aleatoric
+    return np.divide(found.epistemic, total, out=np.zeros_like(total), where=total > 0)
 
 
 def learned_scale(
@@ -178,6 +152,7 @@ def learned_scale(
     units: Units,
     reference: ReferenceRows,
     known: EncodedRows,
+    targets: Tensor,
     weight: Array,
     seed: int,
 ) -> NoveltyScale | None:
@@ -188,6 +163,7 @@ def learned_scale(
         units: of y.
         reference: some of the training rows.
         known: all different training rows (N, n_inputs).
+        targets: their data, in the network's units (N,) or (N, 2).
         weight: how often each counts (N,).
         seed: of the choice of rows.
     """
@@ -198,13 +174,15 @@ def learned_scale(
     own = np.full(len(weight), -1)
     own[reference.places] = np.arange(len(reference.places))
     own[weight >= 2] = -1  # another copy remains
+    y = targets[chosen].to(inputs.device)
+    y = y if exposure is None else y[:, 0]  # whose exposure is among the inputs
     predictor, x = predicting(posterior, rows)
     try:
-        found = AveragedPrediction.of(predictor.predict(x), units)
+        found = AveragedPrediction.of(predictor.predict_unseen(x, y), units)
     except InputError:
         return None
     distance = distances(rows.inputs, reference.inputs, torch.as_tensor(own[chosen]))
-    return NoveltyScale.of(distance, unseen_share(found))
+    return NoveltyScale.of(distance, epistemic_share(found))
 
 
 def why_unknown(encoder: Encoder) -> str:

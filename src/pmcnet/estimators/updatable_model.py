@@ -79,9 +79,11 @@ class UpdatableModel(FittedModel):
         reference = self.reference_rows_.joined(
             self.encoder_, found.different, weight, number, seed
         )
-        exposure = log_exposure_of(found.rows.targets.double().numpy(), self.likelihood_)
+        targets = found.rows.targets
+        exposure = log_exposure_of(targets.double().numpy(), self.likelihood_)
         known = EncodedRows(found.rows.inputs, exposure)
-        scale = learned_scale(found.posterior, self._units(), reference, known, weight, seed)
+        asked = (reference, known, targets, weight, seed)
+        scale = learned_scale(found.posterior, self._units(), *asked)
         return {"reference_rows_": reference, "novelty_scale_": scale}
 
     def restore_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
