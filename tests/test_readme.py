@@ -62,5 +62,7 @@ def test_readme_commands_run(tmp_path):
         "epistemic",
         "aleatoric",
         "monte_carlo_error",
+        "novelty",
+        "is_novel",
     } == set(predictions.columns)
     assert len(predictions) == 80

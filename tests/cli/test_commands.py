@@ -61,7 +61,8 @@ def test_metrics_have_the_promised_form(run, task, request):
 def test_test_rows_are_written_with_truth_and_prediction(classified):
     rows = pd.read_csv(classified / "predictions.csv")
     added = ["prediction", "probability_no", "probability_yes", "epistemic", "aleatoric"]
-    assert list(rows.columns) == ["row", "truth", *added, "monte_carlo_error"]
+    more = ["monte_carlo_error", "novelty", "is_novel"]
+    assert list(rows.columns) == ["row", "truth", *added, *more]
     assert (classes()["y"].to_numpy()[rows["row"] - 1] == rows["truth"]).all()
     np.testing.assert_allclose(rows["probability_no"] + rows["probability_yes"], 1, rtol=1e-6)
 
@@ -183,14 +184,17 @@ def test_rows_keep_their_cells_and_gain_predictions(regressed, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("id,z,x,note\n007,123456789.123,0.5,NA\n008,,1e-3,\n")
     result = done("predict", regressed, path)
-    assert result.stderr == "understood: delimiter ','\npredicted 2 rows\n"
+    said = "1 of 2 rows is unlike the training rows"  # whose z are around 1
+    assert result.stderr.splitlines() == ["understood: delimiter ','", "predicted 2 rows", said]
     header, *rows = result.stdout.splitlines()
-    assert header == "id,z,x,note,prediction,std,lower,upper,epistemic,aleatoric"
+    added = "prediction,std,lower,upper,epistemic,aleatoric,novelty,is_novel"
+    assert header == f"id,z,x,note,{added}"
     assert rows[0].startswith("007,123456789.123,0.5,NA,")
     assert rows[1].startswith("008,,1e-3,,")
     table = read(result.stdout)
     assert (table["lower"] < table["prediction"]).all()
     assert (table["prediction"] < table["upper"]).all()
+    assert table["is_novel"].tolist() == [1, 0]
     np.testing.assert_allclose(
         table["std"] ** 2, table["epistemic"] + table["aleatoric"], rtol=1e-6
     )

@@ -27,6 +27,10 @@ def binary():
             "confusion": [[22, 3], [1, 45]],
             "histograms": probabilities(rng, 6, 2),
             "uncertain": _uncertain_classes(rng, ["bad", "good"]),
+            "explained": [
+                explained_class(17, ["bad", "good"]),
+                explained_class(3, ["bad", "good"]),
+            ],
             "history": history(24),
             "comparison": comparison(),
         }
@@ -54,6 +58,7 @@ def multiclass(classes=FLOWERS):
             "confusion": confusion.tolist(),
             "histograms": probabilities(rng, 4, n),
             "uncertain": _uncertain_classes(rng, list(classes)),
+            "explained": [explained_class(17, list(classes))],
             "history": history(9),
         }
         | check_records.of_classes(list(classes))
@@ -119,6 +124,7 @@ def regression():
                 }
                 for i in np.argsort(-std)[:8].tolist()
             ],
+            "explained": [explained_number(4), explained_number(88, novel=True)],
             "history": curve_records.with_errors(history(60)),
             "update": {
                 "number": 2,
@@ -137,6 +143,86 @@ def regression():
         }
         | check_records.of_numbers()
     )
+
+
+def explained_number(row, novel=False):
+    """A regression's row, with the nearest rows of a table."""
+    return {
+        "row": row,
+        "truth": 13.5,
+        "prediction": 12.25,
+        "std": 1.5,
+        "interval": [9.1, 15.2],
+        "coverage": 0.95,
+        "quantiles": [{"level": level, "value": 12.25 + 3 * level} for level in (0.1, 0.5, 0.9)],
+        **_contributions(None, 10.0, 12.25),
+        "novelty": _novelty(0.9997 if novel else 0.41, novel),
+        "nearest": [
+            {
+                "row": 5 + i,
+                "distance": 0.5 * i,
+                "target": 11.0 + i,
+                "values": {"a long name of a column": 0.25 * i, "city": "Tromsø", "age": None},
+            }
+            for i in range(5)
+        ],
+    }
+
+
+def explained_class(row, classes):
+    """A classification's row, with the nearest rows that a model keeps."""
+    return {
+        "row": row,
+        "truth": classes[0],
+        "prediction": classes[-1],
+        "classes": [
+            {"class": name, "probability": 1 / len(classes), "low95": 0.0, "high95": 0.9}
+            for name in classes
+        ],
+        **_contributions(classes[-1], 0.5, 0.62),
+        "novelty": _novelty(0.93, False),
+        "nearest": [
+            {"row": 5, "update": 0, "distance": 0.4},
+            {"row": 2, "update": 1, "distance": 1},
+        ],
+    }
+
+
+def _contributions(of, base, explained):
+    means = np.array([0.7, 0.5, -0.2]) * (explained - base)
+    columns = zip(["a long name of a column", "city", "age"], [0.25, "Tromsø", None], strict=True)
+    lines = [
+        {
+            "column": name,
+            "value": value,
+            "mean": mean,
+            "low95": mean - 0.4,
+            "low80": mean - 0.2,
+            "high80": mean + 0.2,
+            "high95": mean + 0.3,
+            "error": 0.0,
+        }
+        for (name, value), mean in zip(columns, means.tolist(), strict=True)
+    ]
+    return {
+        "of": of,
+        "base": base,
+        "explained": explained,
+        "exact": True,
+        "n_networks": 100,
+        "contributions": lines,
+    }
+
+
+def _novelty(percentile, is_novel):
+    return {
+        "percentile": percentile,
+        "is_novel": is_novel,
+        "distance": 2.3,
+        "farther_than": 0.8,
+        "epistemic_share": 0.2,
+        "less_known_than": percentile,
+    }
 
 
 def alternative(name, log_evidence):

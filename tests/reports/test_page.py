@@ -36,6 +36,7 @@ SECTIONS = {
         "calibration",
         "histograms",
         "uncertain",
+        "explained",
         "confusion",
         *CLASS_CHECKS,
         "history",
@@ -47,6 +48,7 @@ SECTIONS = {
         "calibration",
         "histograms",
         "uncertain",
+        "explained",
         "confusion",
         *CLASS_CHECKS,
         "history",
@@ -58,6 +60,7 @@ SECTIONS = {
         "calibration",
         "histograms",
         "uncertain",
+        "explained",
         *NUMBER_CHECKS,
         "history",
         "model_choice",
@@ -192,6 +195,12 @@ def test_page_escapes_everything():
         metric | {"label": EVIL, "unit": EVIL, "better": EVIL} for metric in record["metrics"]
     ]
     record["uncertain"] = [row | {"prediction": EVIL, "truth": EVIL} for row in record["uncertain"]]
+    for row in record["explained"]:
+        row |= {"row": EVIL, "prediction": EVIL, "truth": EVIL, "of": EVIL}
+        row["contributions"] = [
+            one | {"column": EVIL, "value": EVIL} for one in row["contributions"]
+        ]
+        row["nearest"] = [one | {"target": EVIL, "values": {EVIL: EVIL}} for one in row["nearest"]]
     record["comparison"] = [
         row | {"method": EVIL, "verdict": EVIL, "metrics": {EVIL: 1.0}}
         for row in record["comparison"]

@@ -30,7 +30,15 @@ from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.input_rows import Unseen, check_seen, checked_rows
 from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.networks import ModuleSource
+from pmcnet.estimators.novelty import (
+    Novelty,
+    NoveltyScale,
+    distances,
+    epistemic_share,
+    why_unknown,
+)
 from pmcnet.estimators.predictions import Array, AveragedPrediction, EncodedRows, Uncertainty
+from pmcnet.estimators.reference_rows import ReferenceRows
 from pmcnet.estimators.relevance import relevance_of
 from pmcnet.estimators.update import Update
 from pmcnet.methods.settings import Value
@@ -58,6 +66,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     update_: Update | None
     training_rows_: KeptRows | None
+    reference_rows_: ReferenceRows | None
+    novelty_scale_: NoveltyScale | None
 
     @property
     def formulation_(self) -> Formulation:
@@ -97,6 +107,21 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def uncertainty(self, X: Any) -> Uncertainty:
         """How uncertain each row is: by noise in the data, or as networks disagree."""
         return Uncertainty(*self.predictive(X)[1:4])
+
+    def novelty(self, X: Any) -> Novelty:
+        """How unlike the training rows each row is, and whether more so than 99 % of them."""
+        rows = self.encoded(X)
+        found = self.novelty_of(rows, self.predictive(rows))
+        if found is None:
+            raise InputError(why_unknown(self.encoder_))
+        return found
+
+    def novelty_of(self, rows: EncodedRows, found: AveragedPrediction) -> Novelty | None:
+        """`novelty` of rows that have been predicted; None of a model that cannot know."""
+        if self.reference_rows_ is None or self.novelty_scale_ is None:
+            return None
+        distance = distances(rows.inputs, self.reference_rows_.inputs)
+        return self.novelty_scale_.novelty(distance, epistemic_share(found))
 
     def explain(
         self,
@@ -201,16 +226,21 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         other.posterior_ = replace(self.posterior_, network=network)
         return other
 
-    def save(self, path: str | Path, *, training_rows: bool = False) -> Path:
+    def save(
+        self, path: str | Path, *, training_rows: bool = False, reference_rows: bool = True
+    ) -> Path:
         """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`.
 
         Args:
             path: the folder to make.
             training_rows: whether it holds the training rows, as the network sees them, so that the
                 model that is loaded can be updated.
+            reference_rows: whether it holds up to 200 of the training rows, as the network sees
+                them, by which novelty and explanations of other rows are known.
         """
         check_is_fitted(self)
-        return model_file.save(self, path, training_rows=training_rows)
+        kept = {"training_rows": training_rows, "reference_rows": reference_rows}
+        return model_file.save(self, path, **kept)
 
     @classmethod
     def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:

@@ -39,6 +39,7 @@ _FIELDS = {
     "histograms": Field(list, of_mappings=True),
     "scatter": Field(list, of_mappings=True),
     "uncertain": Field(list, of_mappings=True),
+    "explained": Field(list, of_mappings=True),
     "history": Field(list, of_mappings=True),
     "comparison": Field(list, of_mappings=True),
     "recommendation": Field(str),

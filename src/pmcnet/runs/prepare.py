@@ -10,7 +10,7 @@ from pmcnet import data
 from pmcnet.data.readers.cells import replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
-from pmcnet.estimators.evaluation.known_columns import ERROR, SET
+from pmcnet.estimators.evaluation.known_columns import ERROR, NOVELTY, SET
 from pmcnet.estimators.evaluation.number_predictions import NumberColumns
 from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.runs.config import RunSettings, Task
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 ADDED = {
-    "classification": ("prediction", SET, "epistemic", "aleatoric", ERROR),
+    "classification": ("prediction", SET, "epistemic", "aleatoric", ERROR, *NOVELTY),
     "regression": NumberColumns._fields,
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""

@@ -187,7 +187,7 @@ def test_questions_that_have_no_answer_are_refused(model):
     with pytest.raises(InputError, match="even number of at least 4"):
         model.explain(x, n_orders=3)
     lonely = model.thinned(8)
-    lonely.training_rows_ = None
+    lonely.training_rows_ = lonely.reference_rows_ = None
     with pytest.raises(InputError, match="cannot be compared with itself"):
         lonely.explain(x.iloc[:1])
 

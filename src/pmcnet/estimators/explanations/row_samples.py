@@ -54,6 +54,8 @@ def background_inputs(
         rows = plain_inputs(model.encoded(given), "background")
     elif kept is not None:
         rows, weight = kept.inputs.to(inputs), kept.weight.double().cpu().numpy()
+    elif model.reference_rows_ is not None:
+        rows = model.reference_rows_.inputs.to(inputs)
     elif len(inputs) > 1:
         rows = inputs
     else:
