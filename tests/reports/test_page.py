@@ -24,31 +24,29 @@ COMPARED = {
     "regression compared": records.regression_compared,
 }
 PAGES = KINDS | COMPARED
-ALWAYS = ["verdict", "facts", "metrics"]
-SECTIONS = {
-    "binary": [
-        "roc",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "confusion",
-        "history",
-        "comparison",
-    ],
-    "multiclass": ["roc", "calibration", "histograms", "uncertain", "confusion", "history"],
-    "regression": [
-        "update",
-        "scatter",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "history",
-        "model_choice",
-    ],
-}
-SECTIONS |= {
-    f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
-}
+ORDER = [
+    "verdict",
+    "metrics",
+    "scatter",
+    "roc",
+    "confusion",
+    "histograms",
+    "uncertain",
+    "comparison",
+    "calibration",
+    "diagnostics",
+    "history",
+    "update",
+    "facts",
+    "model_choice",
+    "columns",
+    "settings",
+]
+ALWAYS = {"verdict", "metrics", "diagnostics", "facts"}
+CLASSES = {"roc", "calibration", "histograms", "uncertain", "confusion", "history"}
+NUMBERS = {"scatter", "calibration", "histograms", "uncertain", "history", "update", "model_choice"}
+SECTIONS = {"binary": CLASSES | {"comparison"}, "multiclass": CLASSES, "regression": NUMBERS}
+SECTIONS |= {f"{kind} compared": names | {"comparison"} for kind, names in SECTIONS.items()}
 VOID = {"meta"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 
@@ -91,9 +89,22 @@ def sections_of(page):
     return re.findall(r'<section id="(\w+)"', page)
 
 
+def in_order(*names):
+    assert set(names) <= set(ORDER)
+    return sorted(names, key=ORDER.index)
+
+
 @pytest.mark.parametrize("kind", PAGES)
 def test_page_has_its_sections_in_order(kind, pages):
-    assert sections_of(pages[kind]) == [*ALWAYS, *SECTIONS[kind], "settings", "diagnostics"]
+    assert sections_of(pages[kind]) == in_order(*ALWAYS, *SECTIONS[kind], "settings")
+
+
+def test_page_leaves_out_groups_without_sections(monkeypatch):
+    empty, full = page.Group("a", "Empty?", ()), page.Group("b", "Full?", (sections.facts,))
+    monkeypatch.setattr(page, "_GROUPS", (empty, full))
+    text = render(records.bare())
+    assert "Empty?" not in text
+    assert text.count("Full?") == 2  # in the contents and above its sections
 
 
 @pytest.mark.parametrize("kind", PAGES)
@@ -205,7 +216,7 @@ def test_page_of_thirty_classes_folds_most_panels():
 @pytest.mark.parametrize("task", KINDS)
 def test_page_of_the_bare_record_has_no_figure(task):
     page = render(records.bare(task))
-    assert sections_of(page) == [*ALWAYS, "diagnostics"]
+    assert sections_of(page) == in_order(*ALWAYS)
     assert "<svg" not in page
     assert "None" not in page
     assert "1 test row," in page
@@ -220,7 +231,7 @@ def test_page_takes_none_for_every_optional_part(kind):
         "diagnostics": dict.fromkeys(record["diagnostics"]),
     }
     page = render(record | nothing)
-    assert sections_of(page) == [*ALWAYS, "settings", "diagnostics"]
+    assert sections_of(page) == in_order(*ALWAYS, "settings")
     assert "None" not in page
 
 
@@ -230,7 +241,7 @@ def test_page_takes_every_optional_part_alone(kind):
     for key in set(record) - set(records.bare()) - {"classes", "scatter_coverage"}:
         if record[key] is not None:
             page = render(records.bare(kind) | {key: record[key]})
-            assert sections_of(page) == [*ALWAYS, key, "diagnostics"]
+            assert sections_of(page) == in_order(*ALWAYS, key)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -463,7 +474,7 @@ def test_arithmetic_that_fails_is_told_as_a_record_that_cannot_be_read(monkeypat
     def failing(record):
         raise OverflowError("too large")
 
-    monkeypatch.setattr(page, "_ORDER", (failing,))
+    monkeypatch.setattr(page, "_GROUPS", (page.Group("group", "Why?", (failing,)),))
     with pytest.raises(
         InputError, match=r"the failing of this record cannot be read \(OverflowError: too large\)"
     ):

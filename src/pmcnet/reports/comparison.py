@@ -167,7 +167,7 @@ def _errors(entries: Entries) -> Markup | None:
 
 
 def _heading(words: str) -> Markup:
-    return tag("h3", words, class_="part")
+    return tag("h4", words, class_="part")
 
 
 def _name(item: Mapping[str, Any]) -> str:

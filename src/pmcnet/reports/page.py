@@ -2,10 +2,10 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
@@ -22,22 +22,47 @@ from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
 
-_ORDER = (
-    sections.facts,
-    sections.metrics,
-    new_rows.update,
-    figure_sections.roc,
-    figure_sections.scatter,
-    figure_sections.calibration,
-    figure_sections.histograms,
-    uncertain_rows.uncertain,
-    sections.confusion,
-    figure_sections.history,
-    model_choice.model_choice,
-    column_table.columns,
-    comparison.comparison,
-    sections.settings,
-    sections.diagnostics,
+Maker = Callable[[Mapping[str, Any]], Section | None]
+
+
+class Group(NamedTuple):
+    """Sections that answer one question: its anchor, the question, what makes each section."""
+
+    key: str
+    title: str
+    makers: tuple[Maker, ...]
+
+
+_GROUPS = (
+    Group(
+        "group-good",
+        "How good is it?",
+        (
+            sections.metrics,
+            figure_sections.scatter,
+            figure_sections.roc,
+            sections.confusion,
+            figure_sections.histograms,
+            uncertain_rows.uncertain,
+            comparison.comparison,
+        ),
+    ),
+    Group("group-why", "What drives it?", ()),
+    Group(
+        "group-trust",
+        "Can it be trusted?",
+        (
+            figure_sections.calibration,
+            sections.diagnostics,
+            figure_sections.history,
+            new_rows.update,
+        ),
+    ),
+    Group(
+        "group-made",
+        "How was it made?",
+        (sections.facts, model_choice.model_choice, column_table.columns, sections.settings),
+    ),
 )
 
 
@@ -60,15 +85,15 @@ def write_report(record: Mapping[str, Any], path: Path | str) -> Path:
 def render(record: Mapping[str, Any]) -> str:
     """Return the page of `record` as HTML."""
     record = checked_record(record)
-    parts = [part for make in _ORDER if (part := _made(make, record)) is not None]
+    groups = list(_made_groups(record))
     body = tag(
         "body",
         tag("a", "To the verdict", href="#verdict", class_="skip"),
         _header(record),
         tag(
             "div",
-            _contents(parts),
-            tag("main", sections.verdict(record), *map(_section, parts)),
+            _contents(groups),
+            tag("main", sections.verdict(record), *(_group(*made) for made in groups)),
             class_="columns",
         ),
         _footer(record),
@@ -76,9 +101,15 @@ def render(record: Mapping[str, Any]) -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n{_head(str(record["title"]))}\n{body}\n</html>\n'
 
 
-def _made(
-    make: Callable[[Mapping[str, Any]], Section | None], record: Mapping[str, Any]
-) -> Section | None:
+def _made_groups(record: Mapping[str, Any]) -> Iterator[tuple[Group, list[Section]]]:
+    """Groups that have anything to say of this record, with their sections."""
+    for group in _GROUPS:
+        parts = [part for make in group.makers if (part := _made(make, record)) is not None]
+        if parts:
+            yield group, parts
+
+
+def _made(make: Maker, record: Mapping[str, Any]) -> Section | None:
     try:
         return make(record)
     except InputError:
@@ -111,16 +142,27 @@ def _header(record: Mapping[str, Any]) -> Markup:
     return tag("header", tag("p", words, class_="kind"), tag("h1", str(record["title"])))
 
 
-def _contents(parts: list[Section]) -> Markup:
-    links = [
-        tag("li", tag("a", title, href=f"#{key}"))
-        for key, title in [("verdict", "Verdict"), *(p[:2] for p in parts)]
-    ]
-    return tag("nav", tag("ul", *links), aria_label="Contents")
+def _contents(groups: Sequence[tuple[Group, list[Section]]]) -> Markup:
+    """Links to the first card, to every group and to its sections."""
+    first = tag("li", tag("a", "In short", href="#verdict"))
+    items = (
+        tag(
+            "li",
+            tag("a", group.title, href=f"#{group.key}"),
+            tag("ul", *(tag("li", tag("a", part.title, href=f"#{part.key}")) for part in parts)),
+        )
+        for group, parts in groups
+    )
+    return tag("nav", tag("ul", first, *items), aria_label="Contents")
+
+
+def _group(group: Group, parts: Sequence[Section]) -> Markup:
+    heading = tag("h2", group.title, id=group.key)
+    return tag("div", heading, *map(_section, parts), class_="group")
 
 
 def _section(part: Section) -> Markup:
-    return tag("section", tag("h2", part.title), part.body, id=part.key)
+    return tag("section", tag("h3", part.title), part.body, id=part.key)
 
 
 def _footer(record: Mapping[str, Any]) -> Markup:

@@ -74,5 +74,5 @@ def _drawn(panel: Panel, key: str, size: Size) -> Markup:
     drawing, ax = canvas.single(size)
     panel.draw(ax)
     canvas.axis_names([ax], panel.x, panel.y)
-    title = tag("h3", panel.title) if panel.title is not None else None
+    title = tag("h4", panel.title) if panel.title is not None else None
     return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")
