@@ -6,7 +6,8 @@ import pytest
 
 from pmcnet.ais.verdict import Status
 from pmcnet.errors import InputError
-from pmcnet.reports import figure_sections, page, sections
+from pmcnet.reports import figure_sections, first_card, page, sections
+from pmcnet.reports.advice import MEANING
 from pmcnet.reports.figures.arrays import finite
 from pmcnet.reports.html import Markup, count, number, real, setting, share, tag
 from pmcnet.reports.page import render, write_report
@@ -409,7 +410,7 @@ def test_limits_of_a_verdict_are_a_mapping():
 
 
 def test_every_status_of_a_verdict_has_its_sign_and_its_meaning():
-    assert set(sections._SIGNS) == set(sections._MEANING) == set(STATUSES) == set(get_args(Status))
+    assert set(first_card._SIGNS) == set(MEANING) == set(STATUSES) == set(get_args(Status))
 
 
 @pytest.mark.parametrize(

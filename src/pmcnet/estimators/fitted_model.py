@@ -7,8 +7,12 @@ from typing import Any, Self, cast
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
+from sklearn import get_config  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
-from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    check_is_fitted,
+)
 from torch import Tensor
 
 from pmcnet.ais.verdict import Verdict
@@ -129,6 +133,36 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return model_file.save(self, path, training_rows=training_rows)
 
+    def report(
+        self,
+        path: str | Path,
+        X: Any = None,
+        y: Any = None,
+        *,
+        title: str | None = None,
+        exposure: ArrayLike | None = None,
+        n_passes: int = 100,
+        random_state: int = 0,
+    ) -> Path:
+        """Write the page of this model, one HTML file, and return its path.
+
+        Args:
+            path: the file to make.
+            X: test rows, which the fit has not seen; without them the page has the verdict,
+                diagnostics, settings and columns.
+            y: what is true of them, as `fit` takes it.
+            title: of the page.
+            exposure: of counts, as `predict` takes it.
+            n_passes: draws behind credible intervals.
+            random_state: of those draws.
+        """
+        from pmcnet.estimators.evaluation.model_report import write_page
+
+        check_is_fitted(self)
+        asked: dict[str, Any] = {"title": title, "exposure": exposure, "n_passes": n_passes}
+        model = cast(Any, self)
+        return write_page(model, path, X, y, random_state=random_state, **asked)
+
     @classmethod
     def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:
         """The model that was saved there; nothing in the files is executed.
@@ -139,6 +173,21 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             device: where to predict.
         """
         return model_file.load(cls, path, module=module, device=device)
+
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: the first card of a fitted model, and else the settings."""
+        from pmcnet.estimators.evaluation.model_report import card_html
+
+        if not hasattr(self, "posterior_"):
+            return str(super()._repr_html_inner())
+        return card_html(cast(Any, self))
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        """The same, as notebooks ask for it."""
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def _units(self) -> Units:
         """The units in which the network predicts y."""

@@ -199,7 +199,7 @@ class HMCOptions(Settings):
     largest: ClassVar[Mapping[str, int]] = dict.fromkeys(
         ("n_warmup", "n_draws"), MOST_TRAJECTORIES // 2
     )
-    remedies = ("Where rows are few, --method annealed finds modes that chains do not reach.",)
+    remedies = ("Where rows are few, method annealed finds modes that chains do not reach.",)
 
     def summary(self, name: str) -> str:
         """What it does."""

@@ -3,9 +3,8 @@
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
@@ -18,10 +17,13 @@ from pmcnet.reports import (
     sections,
     uncertain_rows,
 )
+from pmcnet.reports.first_card import first_card
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
+from pmcnet.reports.style_sheets import style_sheet
 
+T = TypeVar("T")
 Maker = Callable[[Mapping[str, Any]], Section | None]
 
 
@@ -91,9 +93,10 @@ def render(record: Mapping[str, Any]) -> str:
         tag("a", "To the verdict", href="#verdict", class_="skip"),
         _header(record),
         tag(
-            "div",
+            "main",
+            _card(record),
             _contents(groups),
-            tag("main", sections.verdict(record), *(_group(*made) for made in groups)),
+            tag("div", *(_group(*made) for made in groups), class_="groups"),
             class_="columns",
         ),
         _footer(record),
@@ -109,7 +112,14 @@ def _made_groups(record: Mapping[str, Any]) -> Iterator[tuple[Group, list[Sectio
             yield group, parts
 
 
-def _made(make: Maker, record: Mapping[str, Any]) -> Section | None:
+def _card(record: Mapping[str, Any]) -> Markup:
+    status = str(record["verdict"]["status"])
+    heading = tag("h2", "In short")
+    body = _made(first_card, record)
+    return tag("section", heading, body, id="verdict", class_=f"first-card {status}")
+
+
+def _made(make: Callable[[Mapping[str, Any]], T], record: Mapping[str, Any]) -> T:
     try:
         return make(record)
     except InputError:
@@ -122,7 +132,7 @@ def _made(make: Maker, record: Mapping[str, Any]) -> Section | None:
 
 
 def _head(title: str) -> Markup:
-    style = files("pmcnet.reports").joinpath("files", "report.css").read_text(encoding="utf-8")
+    style = "".join(style_sheet(name) for name in ("report.css", "first_card.css"))
     metas = [
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',

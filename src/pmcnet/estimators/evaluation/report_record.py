@@ -78,14 +78,14 @@ class Source(NamedTuple):
     Args:
         data: name of the table.
         target: name of what is predicted.
-        n_train: training rows.
+        n_train: training rows, None where unknown.
         rows: where each test row is in the table.
         settings: of the fit, by name.
     """
 
     data: str
     target: str
-    n_train: int
+    n_train: int | None
     rows: Sequence[int]
     settings: Mapping[str, Any]
 
@@ -132,6 +132,7 @@ def report_record(
             "base_rate": metrics.get("base_rate"),
             "n_features": model.n_features_in_,
             "method": model.method_,
+            "method_options": plain(dict(model.method_options_)),
             "method_reason": model.method_reason_,
             "network": sizes,
             "model": model.formulation_.described,
