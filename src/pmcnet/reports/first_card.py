@@ -91,10 +91,14 @@ def _made(record: Mapping[str, Any]) -> str:
         setting(summary.get("method")),
         setting(summary.get("model")),
         f"network {setting(summary.get('network'))}",
-        f"{count(summary.get('n_train'))} training rows",
-        f"{count(summary.get('n_features'))} features",
+        _counted(summary.get("n_train"), "training row"),
+        _counted(summary.get("n_features"), "feature"),
     ]
     return " · ".join(part for part in parts if MISSING not in part.split(" "))
+
+
+def _counted(n: Any, noun: str) -> str:
+    return f"{count(n)} {noun}{'s' if n != 1 else ''}"
 
 
 def _number(number: CardNumber) -> Markup:
