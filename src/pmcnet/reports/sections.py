@@ -76,7 +76,7 @@ def _base_rate(record: Mapping[str, Any]) -> str:
     base = base_accuracy(record)
     if base is None:
         return ""
-    return f" Always saying {base.name!r} would be right in {base.accuracy:.1%} of them."
+    return f" Always saying {base.name!r} would be right in {share(base.accuracy)} of them."
 
 
 def confusion(record: Mapping[str, Any]) -> Section | None:
@@ -96,12 +96,15 @@ def confusion(record: Mapping[str, Any]) -> Section | None:
 
 
 def settings(record: Mapping[str, Any]) -> Section | None:
-    """Return every setting of the run by its name."""
+    """Return every setting of the run by its name; those without a value in a line."""
     rows = list(_flat(record["settings"]))
     if not rows:
         return None
-    listed = table(["setting", "value"], rows, "Settings", numbers_from=2)
-    return Section("settings", "Settings", listed)
+    given = [row for row in rows if row[1] not in ("", MISSING)]
+    listed = table(["setting", "value"], given, "Settings", numbers_from=2) if given else None
+    empty = ", ".join(name for name, value in rows if value in ("", MISSING))
+    note = tag("p", f"Without a value: {empty}.", class_="note") if empty else None
+    return Section("settings", "Settings", joined([listed, note]))
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
