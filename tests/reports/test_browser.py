@@ -218,6 +218,27 @@ def test_page_prints_on_white_without_navigation(browser, paths):
     assert contrast(seen["letters"], seen["card"]) > 7
 
 
+PLACES = """const top = e => document.querySelector(e).getBoundingClientRect().top;
+return [top('#verdict .advice'), top('#verdict'), top('nav'), top('#metrics')]"""
+
+
+def test_card_comes_first_on_a_phone_and_the_contents_follow(browser, paths):
+    show(browser, paths["binary"], 390)
+    advice, card, contents, metrics = browser.execute_script(PLACES)
+    assert advice < 900
+    assert card < contents < metrics
+
+
+def test_contents_stay_beside_a_wide_page(browser, paths):
+    show(browser, paths["binary"], 1280)
+    _, card, contents, _ = browser.execute_script(PLACES)
+    assert contents == pytest.approx(card, abs=2)
+    browser.execute_script("window.scrollTo({top: 3000, behavior: 'instant'})")
+    _, card, contents, _ = browser.execute_script(PLACES)
+    assert card < -1000
+    assert 0 <= contents < 100
+
+
 @pytest.mark.parametrize("name", JUDGED)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])

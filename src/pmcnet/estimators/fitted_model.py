@@ -156,12 +156,11 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
             n_passes: draws behind credible intervals.
             random_state: of those draws.
         """
-        from pmcnet.estimators.evaluation.model_report import write_page
+        from pmcnet.estimators.evaluation.model_report import Asked, write_page
 
         check_is_fitted(self)
-        asked: dict[str, Any] = {"title": title, "exposure": exposure, "n_passes": n_passes}
-        model = cast(Any, self)
-        return write_page(model, path, X, y, random_state=random_state, **asked)
+        asked = Asked(title, exposure, n_passes, random_state)
+        return write_page(cast(Any, self), path, X, y, asked)
 
     @classmethod
     def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:

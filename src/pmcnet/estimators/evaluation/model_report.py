@@ -1,7 +1,7 @@
 """The page of a fitted model, and the card of it that a notebook shows."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,18 +24,17 @@ from pmcnet.reports.notebook_card import notebook_card
 _MOST_VALUES = 20  # of a setting with many
 
 
-def write_page(
-    model: Model,
-    path: str | Path,
-    X: Any = None,
-    y: Any = None,
-    *,
-    title: str | None = None,
-    exposure: ArrayLike | None = None,
-    n_passes: int = 100,
-    random_state: int = 0,
-) -> Path:
-    """Write the page of a fitted model; `FittedModel.report` says what of."""
+class Asked(NamedTuple):
+    """What `FittedModel.report` takes beside the rows."""
+
+    title: str | None
+    exposure: ArrayLike | None
+    n_passes: int
+    random_state: int
+
+
+def write_page(model: Model, path: str | Path, X: Any, y: Any, asked: Asked) -> Path:
+    """Write the page of a fitted model, of test rows where there are any."""
     from pmcnet.reports.page import write_report  # waits for matplotlib
 
     if (X is None) != (y is None):
@@ -44,12 +43,12 @@ def write_page(
             f"{'y' if X is None else 'X'} alone. Give both, or leave both out."
         )
     if X is None:
-        return write_report(unscored_record(model, title=title), path)
+        return write_report(unscored_record(model, title=asked.title), path)
     check_consistent_length(X, y)
-    values, second = _truth(model, y, exposure)
-    settings = {"n_passes": n_passes, "seed": random_state}
+    values, second = _truth(model, y, asked.exposure)
+    settings = {"n_passes": asked.n_passes, "seed": asked.random_state}
     scored = predictions_of(model, X, values, second, **settings).scored()
-    return write_report(_record(model, scored, len(values), _name(y), title), path)
+    return write_report(_record(model, scored, len(values), _name(y), asked.title), path)
 
 
 def unscored_record(model: Model, *, title: str | None = None) -> Record:
