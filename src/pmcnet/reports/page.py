@@ -9,9 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
 from pmcnet.reports import (
+    calibration_section,
     column_table,
     comparison,
+    curve_sections,
+    decision_section,
     figure_sections,
+    history_section,
     model_choice,
     new_rows,
     sections,
@@ -42,7 +46,10 @@ _GROUPS = (
         (
             sections.metrics,
             figure_sections.scatter,
-            figure_sections.roc,
+            figure_sections.quantile_fan,
+            curve_sections.roc,
+            curve_sections.precision_recall,
+            decision_section.decision,
             sections.confusion,
             figure_sections.histograms,
             uncertain_rows.uncertain,
@@ -54,9 +61,9 @@ _GROUPS = (
         "group-trust",
         "Can it be trusted?",
         (
-            figure_sections.calibration,
+            calibration_section.calibration,
             sections.diagnostics,
-            figure_sections.history,
+            history_section.history,
             new_rows.update,
         ),
     ),

@@ -11,11 +11,14 @@ from pmcnet.ais.verdict.island_rules import error_limits, error_rules, stated
 from pmcnet.ais.verdict.limits import (
     DRIFT_LEVEL,
     LEAST_GROUPS,
+    MAX_FIT_DRIFT,
     MAX_RHAT,
     MIN_ACCEPTANCE,
     MIN_CHAIN_DRAWS,
     MIN_ESS,
     SEPARATE_RHAT,
+    SIGNIFICANT_DRIFT,
+    STUCK_RHAT,
 )
 from pmcnet.ais.verdict.rules import Rule, Verdict, first_broken
 
@@ -30,7 +33,7 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
 
     Args:
         result: draws of the chains.
-        agreement: how far the chains agree in what they predict, each as an island of its own;
+        agreement: how far the chains agree in what they predict, in groups that count as islands;
             without it, R-hat of the monitored quantities must be near 1.
     """
     n_chains = result.log_density.shape[1]
@@ -39,6 +42,8 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
         "drift": max_chain_drift(n_chains),
         "rhat": MAX_RHAT,
         "separation": SEPARATE_RHAT,
+        "stuck": STUCK_RHAT,
+        "fit_drift": MAX_FIT_DRIFT,
         "draws": float(MIN_CHAIN_DRAWS),
     }
     if len(result.log_density) < MIN_CHAIN_DRAWS:
@@ -47,11 +52,19 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
     agree = f"R-hat of the predictions is {result.rhat:.3f}, {result.ess:.0f} draws are effective"
     if agreement is None or n_chains < LEAST_GROUPS:
         limits["ess"] = MIN_ESS
-        rules = (*_chain_rules(result, limits), *_agreeing_rules(result))
+        rules = (_apart(result.separation), *_chain_rules(result, limits), *_agreeing_rules(result))
         return first_broken(iter(rules), f"{agree}, and log pi does not drift.", limits)
     limits |= error_limits(agreement)
-    rules = (*_chain_rules(result, limits), *error_rules(agreement, "chains", LONGER_CHAINS))
-    known = f"{stated(agreement)}, by the disagreement of {n_chains} chains"
+    n_groups = agreement.n_islands
+    what = "chains" if n_groups == n_chains else f"groups of {n_chains // n_groups} chains"
+    rules = (
+        _apart(agreement.rhat, f"the {n_groups} {what}"),
+        _stuck(result.separation),
+        *(_chain_rules(result, limits) if n_groups == n_chains else _group_rules(result)),
+        *error_rules(agreement, what, LONGER_CHAINS),
+        _in_modes(result.separation),
+    )
+    known = f"{stated(agreement)}, by the disagreement of {n_groups} {what}"
     return first_broken(iter(rules), f"{known}, and log pi does not drift.", limits)
 
 
@@ -60,20 +73,60 @@ def max_chain_drift(n_chains: int) -> float:
     return float(stdtrit(n_chains - 1, 1 - DRIFT_LEVEL / 2)) if n_chains > 1 else math.inf
 
 
-def _chain_rules(result: "ChainResult", limits: Mapping[str, float]) -> Iterator[Rule]:
-    yield Rule(
-        not result.separation < SEPARATE_RHAT,
+def _apart(rhat: float, what: str = "chains") -> Rule:
+    return Rule(
+        not rhat < SEPARATE_RHAT,
         "degenerate",
-        f"chains are in different places (R-hat {result.separation:.3g}, which should be near 1 "
-        f"and is above {SEPARATE_RHAT:g}), so nothing can be said",
+        f"{what} are in different places (R-hat {rhat:.3g}, which should be near 1 and is above "
+        f"{SEPARATE_RHAT:g}), so nothing can be said",
         LONGER_CHAINS,
     )
-    yield Rule(
-        not result.acceptance > MIN_ACCEPTANCE,
+
+
+def _stuck(rhat: float) -> Rule:
+    return Rule(
+        not rhat < STUCK_RHAT,
+        "degenerate",
+        f"single chains are where they began (R-hat {rhat:.3g}, above {STUCK_RHAT:g}), so that "
+        "their average depends on the start, and nothing can be said",
+        LONGER_CHAINS,
+    )
+
+
+def _in_modes(rhat: float) -> Rule:
+    return Rule(
+        not rhat < SEPARATE_RHAT,
         "doubtful",
-        f"only {result.acceptance:.0%} of the trajectories were accepted",
+        f"each chain stays near the mode where it began (R-hat {rhat:.3g} of single chains, above "
+        f"{SEPARATE_RHAT:g}): groups of chains agree, but training chose how much each mode counts",
         LONGER_CHAINS,
     )
+
+
+def _moved(acceptance: float) -> Rule:
+    return Rule(
+        not acceptance > MIN_ACCEPTANCE,
+        "doubtful",
+        f"only {acceptance:.0%} of the trajectories were accepted",
+        LONGER_CHAINS,
+    )
+
+
+def _group_rules(result: "ChainResult") -> Iterator[Rule]:
+    """Many chains are judged by their average, as islands are."""
+    yield _moved(result.acceptance)
+    drifts = abs(result.drift) > SIGNIFICANT_DRIFT and result.drift_size > MAX_FIT_DRIFT
+    yield Rule(
+        drifts,
+        "doubtful",
+        f"all chains still drift alike: log pi changes by {result.drift_size:.2f} of its standard "
+        "deviation over the draws",
+        LONGER_CHAINS,
+    )
+
+
+def _chain_rules(result: "ChainResult", limits: Mapping[str, float]) -> Iterator[Rule]:
+    yield _moved(result.acceptance)
     yield Rule(
         abs(result.drift) > limits["drift"],
         "doubtful",

@@ -25,6 +25,8 @@ SIGNIFICANT_DRIFT = 4.0
 """Standard errors from which a shift of a monitored mean counts."""
 SEPARATE_RHAT = 2.0
 """R-hat from which chains or islands are in different places, and nothing can be said."""
+STUCK_RHAT = 10.0
+"""R-hat of single chains from which they have not left the places they began in."""
 MIN_ISLANDS = 2
 """Islands below which their disagreement is unknown."""
 MAX_ERROR: Mapping[str, tuple[float, float]] = MappingProxyType(
