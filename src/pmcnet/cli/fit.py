@@ -225,12 +225,14 @@ def run_name(data: str) -> str:
 def show(finished: Any, as_json: bool) -> None:
     """What a finished run prints."""
     from pmcnet.cli.output import print_json, print_metrics, print_verdict
+    from pmcnet.reports.advice import advice
 
     if as_json:
         print_json(finished.metrics)
         return
     print_verdict(finished.metrics["diagnostics"])
     print_metrics(finished.metrics)
+    click.echo(f"advice: {advice(finished.report)[0]}")
     click.echo(f"report: {finished.folder.report}")
     click.echo(f"next:   pmcnet predict {finished.folder.path} NEW.csv -o predictions.csv")
 

@@ -82,6 +82,12 @@ def limit(record: Mapping[str, Any], name: str) -> float | None:
     return value if real(value) else None
 
 
+def metric_value(record: Mapping[str, Any], name: str) -> float | None:
+    """Return the averaged prediction's value of a metric, or None where the record has none."""
+    values = (metric["value"] for metric in record["metrics"] if metric["name"] == name)
+    return next((float(value) for value in values if real(value)), None)
+
+
 def class_names(record: Mapping[str, Any]) -> list[str]:
     """Return the names of the classes as text."""
     return [str(name) for name in record.get("classes") or ()]

@@ -92,7 +92,7 @@ def places(panel: Panel, size: Size = ALONE) -> dict[str, list[float]]:
 
 def _drawn(panel: Panel, key: str, size: Size) -> Markup:
     drawing, _ = _canvas(panel, size)
-    title = tag("h3", panel.title) if panel.title is not None else None
+    title = tag("h4", panel.title) if panel.title is not None else None
     return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")
 
 
