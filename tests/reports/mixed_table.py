@@ -14,7 +14,7 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.bnn.posterior import Population
 from pmcnet.errors import UnseenLevelsWarning
-from pmcnet.estimators.evaluation.start_rows import KnownRows
+from pmcnet.estimators.evaluation.known_table import KnownTable
 
 CITIES = ["Bergen", "Oslo", "Tromsø", "Ås", "Bodø", "Hamar"]
 QUICK = SMALL | {"method_options": {"n_islands": 4, "n_particles": 8}}
@@ -81,8 +81,8 @@ def asked_rows(frame, n=200, seed=2):
 
 
 def known(y, frame):
-    """The first 20 rows are those of the test."""
-    return KnownRows(frame, frame[:20], y[:20], rows=range(1, 21))
+    """Rows of the test, the first 20, and those of the fit."""
+    return KnownTable(frame[:20], y[:20]), KnownTable(frame, y, seen=True)
 
 
 def page_values(columns, rows, model):

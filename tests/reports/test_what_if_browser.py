@@ -80,7 +80,7 @@ def pages(models, frame, tmp_path_factory):
 
 def written(model, y, frame, folder, task):
     """The page of a model, and its record."""
-    own = {"what_if": what_if_record(model, mixed_table.known(y, frame))}
+    own = {"what_if": what_if_record(model, *mixed_table.known(y, frame))}
     own |= {} if task == "regression" else {"classes": [str(name) for name in np.unique(y)]}
     return write_report(records.bare(task) | own, folder / f"{task}.html"), own["what_if"]
 

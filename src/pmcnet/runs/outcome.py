@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from pmcnet.estimators.checks.checks_record import KnownTable, checks_record
-from pmcnet.estimators.evaluation.driver_records import KnownRows as BothRows
+from pmcnet.estimators.checks.checks_record import checks_record
+from pmcnet.estimators.evaluation.driver_records import driver_records
 from pmcnet.estimators.evaluation.explained_rows import explained_tests
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
 from pmcnet.estimators.evaluation.row_predictions import Predictions, predictions_of
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
-from pmcnet.estimators.evaluation.start_rows import KnownRows
 from pmcnet.estimators.evaluation.what_if_record import what_if_record
+from pmcnet.io.plain import plain
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.explain import training_table
 from pmcnet.runs.folder import RunFolder, lines_text, write_json, write_text
@@ -69,21 +70,13 @@ def finish(
         len(prepared.y_train) + n_more,
         (prepared.test_rows + 1).tolist(),
         vars(settings),
-        BothRows(
-            prepared.x_train,
-            prepared.y_train,
-            prepared.second_train,
-            prepared.x_test,
-            prepared.y_test,
-            prepared.second_test,
-        ),
     )
     report = report_record(model, source, metrics, scored)
+    tested, trained = _known_tables(prepared)
+    report |= plain(driver_records(model, tested, trained))
     if settings.what_if:
-        rows = (prepared.x_train, prepared.x_test, prepared.y_test, prepared.second_test)
-        known = KnownRows(*rows, source.rows)
-        report["what_if"] = what_if_record(model, known, exposed=bool(settings.exposure))
-    report |= checks_record(model, *_known_tables(prepared), settings.seed)
+        report["what_if"] = what_if_record(model, tested, trained)
+    report |= checks_record(model, tested, trained, settings.seed)
     report |= _explained(model, prepared, predictions)
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)

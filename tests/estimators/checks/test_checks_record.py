@@ -9,7 +9,8 @@ import pytest
 
 from estimators.checks.tables import QUICK, rows
 from pmcnet import PMCNetClassifier, PMCNetRegressor
-from pmcnet.estimators.checks.checks_record import KnownTable, checks_record
+from pmcnet.estimators.checks.checks_record import checks_record
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.second_column import SecondColumn
 from pmcnet.reports.page import render
 from reports import records

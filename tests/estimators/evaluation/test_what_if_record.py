@@ -20,13 +20,13 @@ from pmcnet.estimators.evaluation.column_controls import (
     slider,
     typical,
 )
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.network_export import (
     LEAST_NETWORKS,
     exported_networks,
     plain_weights,
 )
 from pmcnet.estimators.evaluation.second_column import SecondColumn
-from pmcnet.estimators.evaluation.start_rows import KnownRows
 from pmcnet.estimators.evaluation.what_if_record import MOST_BYTES, what_if_record
 from reports import mixed_table
 
@@ -43,7 +43,7 @@ def fitted(frame):
 
 @pytest.fixture(scope="module")
 def record(fitted, frame):
-    return what_if_record(fitted[0], mixed_table.known(fitted[1], frame))
+    return what_if_record(fitted[0], *mixed_table.known(fitted[1], frame))
 
 
 def drawn(model, sizes, n, seed=0):
@@ -119,7 +119,7 @@ def test_record_orders_columns_by_how_far_they_move_the_prediction(fitted, frame
     theta[:, np.flatnonzero(encoder.input_columns == names.index("rooms"))] = 1.0
     theta[:, -3] = 1.0  # from the hidden unit to the output
     model = mixed_table.with_networks(fitted[0], network, LearnedGaussian(), theta)
-    found = what_if_record(model, mixed_table.known(fitted[1], frame))
+    found = what_if_record(model, *mixed_table.known(fitted[1], frame))
     assert names[found["order"][0]] == "rooms"
     assert names[found["order"][-1]] == "words"
 
@@ -128,7 +128,7 @@ def test_record_orders_columns_by_how_far_they_move_the_prediction(fitted, frame
 def test_record_keeps_to_its_bytes_with_fewer_networks(n_hidden, n, fitted, frame):
     n_inputs = fitted[0].encoder_.input_shape[0]
     model = drawn(fitted[0], (n_inputs, n_hidden, 1), 300)
-    found = what_if_record(model, mixed_table.known(fitted[1], frame))
+    found = what_if_record(model, *mixed_table.known(fitted[1], frame))
     assert len(json.dumps(found)) <= MOST_BYTES
     if "networks" in found:
         drawn_networks = sum(found["networks"]["weight"])
@@ -138,19 +138,19 @@ def test_record_keeps_to_its_bytes_with_fewer_networks(n_hidden, n, fitted, fram
 def test_record_says_why_large_networks_are_left_out(fitted, frame):
     n_inputs = fitted[0].encoder_.input_shape[0]
     model = drawn(fitted[0], (n_inputs, 500, 1), 50)
-    found = what_if_record(model, mixed_table.known(fitted[1], frame))
+    found = what_if_record(model, *mixed_table.known(fitted[1], frame))
     assert found.keys() == {"left_out"}
     assert "weights" in found["left_out"]
     assert "Fewer hidden units" in found["left_out"]
 
 
 def test_record_says_that_modules_are_left_out(fitted, frame):
-    found = what_if_record(fitted[0].cached(), mixed_table.known(fitted[1], frame))
+    found = what_if_record(fitted[0].cached(), *mixed_table.known(fitted[1], frame))
     assert "not for modules" in found["left_out"]
 
 
 def test_record_without_test_rows_begins_with_the_typical_row_alone(fitted, frame):
-    found = what_if_record(fitted[0], KnownRows(frame, frame[:0], np.zeros(0)))
+    found = what_if_record(fitted[0], *[KnownTable(frame, np.zeros(len(frame)), seen=True)] * 2)
     assert [start["row"] for start in found["starts"]] == [None]
 
 
@@ -158,7 +158,7 @@ def test_record_of_many_rows_knows_columns_of_few_values(fitted, frame):
     many = pd.concat([frame] * 150, ignore_index=True)  # 13 500 rows
     many["age"] = np.nan
     many.loc[1, "age"] = 33.0
-    found = what_if_record(fitted[0], KnownRows(many, frame[:0], np.zeros(0)))
+    found = what_if_record(fitted[0], *[KnownTable(many, np.zeros(len(many)), seen=True)] * 2)
     names = [column["name"] for column in found["columns"]]
     assert found["starts"][0]["values"][names.index("age")] == 33.0
 
@@ -167,16 +167,16 @@ def test_record_takes_test_rows_of_every_class(frame):
     x = frame[["area"]]
     model = PMCNetClassifier(**mixed_table.QUICK).fit(x, np.arange(len(x)) % 3)
     truth = np.array([0] * 30 + [2] * 5 + [1])
-    rows = KnownRows(x, x[:36], truth, rows=range(36))
-    starts = what_if_record(model, rows)["starts"][1:]
+    tested = KnownTable(x[:36], truth, numbers=np.arange(36))
+    starts = what_if_record(model, tested, KnownTable(x, np.zeros(len(x))))["starts"][1:]
     assert [start["truth"] for start in starts] == ["0", "0", "0", "1", "2", "2"]
     assert [start["row"] for start in starts] == [0, 1, 2, 35, 30, 31]
 
 
 def test_record_says_that_the_truth_of_a_censored_row_is_later(fitted, frame):
     second = SecondColumn(event=np.array([1.0, 0.0]))
-    rows = KnownRows(frame, frame[:2], np.array([3.0, 5.0]), second, rows=[1, 2])
-    starts = what_if_record(fitted[0], rows)["starts"]
+    tested = KnownTable(frame[:2], np.array([3.0, 5.0]), second)
+    starts = what_if_record(fitted[0], tested, KnownTable(frame, np.zeros(len(frame))))["starts"]
     assert [start["truth"] for start in starts] == [None, 3.0, "> 5"]
 
 

@@ -1,7 +1,7 @@
 """What the page shows of the checks of a model, as plain data."""
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from pmcnet.estimators.checks.prior_predictive import N_PRIOR, prior_check
 from pmcnet.estimators.checks.residual_trends import PREDICTION, Residuals, residuals
 from pmcnet.estimators.columns import Column
 from pmcnet.estimators.encoding import TableEncoder
-from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.io.plain import plain
 from pmcnet.methods.registry import METHODS
 
@@ -39,26 +39,6 @@ _DIGITS = 4
 _LEAST_ROWS = 20  # of which a check says something
 
 
-class KnownTable(NamedTuple):
-    """Rows of a table whose target is known, and where they are in it."""
-
-    x: Any  # a table of pandas
-    y: NDArray[Any]
-    second: SecondColumn = NO_COLUMN
-    numbers: NDArray[np.int64] | None = None  # as the page calls them
-    seen: bool = False  # by the fit
-
-    def few(self, seed: int) -> "KnownTable":
-        """At most a thousand of them, drawn at random."""
-        n = len(self.y)
-        if n <= MOST_ROWS:
-            return self
-        chosen = np.sort(np.random.default_rng(seed).choice(n, MOST_ROWS, replace=False))
-        numbers = None if self.numbers is None else self.numbers[chosen]
-        second = self.second.at(chosen)
-        return KnownTable(self.x.iloc[chosen], self.y[chosen], second, numbers, self.seen)
-
-
 def checks_record(
     model: "PMCNetEstimator", tested: KnownTable, trained: KnownTable, seed: int
 ) -> Record:
@@ -74,7 +54,7 @@ def checks_record(
         seed: of everything random.
     """
     found: Record = {}
-    some = tested.few(seed)
+    some = tested.few(MOST_ROWS, seed)
     if len(some.y) >= _LEAST_ROWS and _affordable(model, len(some.y)):
         rows = _rows(model, some)
         about = {"n_given": len(tested.y), "seen": tested.seen}

@@ -4,12 +4,11 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pmcnet.errors import UnseenLevelsWarning
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.scores import Model, Record
-from pmcnet.estimators.evaluation.second_column import SecondColumn
 from pmcnet.estimators.explanations.effect_entries import (
     effect_entry,
     interaction_entry,
@@ -26,26 +25,6 @@ _WORK = 6e9  # intermediate numbers of all evaluations: about 2 s on one core
 _PLAIN = 5.0  # how much slower a network without a compiled pass is
 
 
-class KnownRows(NamedTuple):
-    """Rows whose response is known, for training and for testing.
-
-    Args:
-        x: rows of the fit.
-        y: their responses.
-        second: the second column of the responses.
-        x_test: rows that the fit has not seen.
-        y_test: their responses.
-        second_test: the second column of these.
-    """
-
-    x: Any
-    y: NDArray[Any]
-    second: SecondColumn
-    x_test: Any
-    y_test: NDArray[Any]
-    second_test: SecondColumn
-
-
 class _Sizes(NamedTuple):
     """How many networks and rows are asked."""
 
@@ -56,32 +35,35 @@ class _Sizes(NamedTuple):
 _CHOICES = (_Sizes(100, 200), _Sizes(60, 150), _Sizes(40, 100), _Sizes(25, 60), _Sizes(20, 30))
 
 
-def driver_records(model: Model, rows: KnownRows) -> Record:
+def driver_records(model: Model, tested: KnownTable, trained: KnownTable) -> Record:
     """`importance`, `effects` and `interaction` of a model of a table.
 
     Nothing of images, of counts with an exposure, and where the networks are too large for it.
 
     Args:
         model: fitted.
-        rows: of the fit, and those it is scored on.
+        tested: rows that the fit has not seen, where there are such.
+        trained: those that it has.
     """
-    exposed = rows.second.exposure is not None
+    exposed = trained.second.exposure is not None
     sizes = _sizes(model)
     if not isinstance(model.encoder_, TableEncoder) or exposed or sizes is None:
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenLevelsWarning)  # predictions have warned of them
-        return _records(model, rows, sizes, model.encoder_)
+        return _records(model, tested, trained, sizes, model.encoder_)
 
 
-def _records(model: Model, rows: KnownRows, sizes: _Sizes, encoder: TableEncoder) -> Record:
-    found = {"importance": _importance(model, rows, sizes)}
+def _records(
+    model: Model, tested: KnownTable, trained: KnownTable, sizes: _Sizes, encoder: TableEncoder
+) -> Record:
+    found = {"importance": _importance(model, tested, trained, sizes)}
     names = [entry["feature"] for entry in found["importance"]["columns"]]
     drawn = [name for name in names if _has_grid(encoder, name)][:MOST_DRAWN]
     if not drawn:
         return found
     effects = model.effects(
-        rows.x, drawn, n_networks=sizes.n_networks, n_rows=sizes.n_rows, n_points=20
+        trained.x, drawn, n_networks=sizes.n_networks, n_rows=sizes.n_rows, n_points=20
     )
     found["effects"] = _effects(effects, names)
     if effects.pairs:
@@ -109,14 +91,12 @@ def _has_grid(encoder: TableEncoder, name: str) -> bool:
     return next(c for c in encoder.columns.columns if c.name == name).kind != "text"
 
 
-def _importance(model: Model, rows: KnownRows, sizes: _Sizes) -> Record:
-    held_out = len(rows.y_test) >= _HELD_OUT
-    x, y, second = (
-        (rows.x_test, rows.y_test, rows.second_test) if held_out else (rows.x, rows.y, rows.second)
-    )
+def _importance(model: Model, tested: KnownTable, trained: KnownTable, sizes: _Sizes) -> Record:
+    held_out = not tested.seen and len(tested.y) >= _HELD_OUT
+    rows = tested if held_out else trained
     found = model.importance(
-        x,
-        second.response(y),
+        rows.x,
+        rows.second.response(rows.y),
         n_networks=sizes.n_networks,
         n_rows=sizes.n_rows,
         n_repeats=_REPEATS,
@@ -124,7 +104,7 @@ def _importance(model: Model, rows: KnownRows, sizes: _Sizes) -> Record:
     )
     listed = found.frame.iloc[:_MOST_LISTED].to_dict("records")
     return {
-        "n_rows": min(sizes.n_rows, len(y)),
+        "n_rows": min(sizes.n_rows, len(rows.y)),
         "held_out": held_out,
         "n_networks": len(found.each),
         "n_repeats": _REPEATS,

@@ -9,7 +9,6 @@ from pmcnet import __version__
 from pmcnet.bnn import MLP
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.evaluation.calibrated_scores import COVERAGE_LABELS, SIZES
-from pmcnet.estimators.evaluation.driver_records import KnownRows, driver_records
 from pmcnet.estimators.evaluation.figure_data import diagnostics, verdict_record
 from pmcnet.estimators.evaluation.scores import BETTER_LOWER, Model, Record, Scores
 from pmcnet.io.plain import plain
@@ -82,7 +81,6 @@ class Source(NamedTuple):
         n_train: training rows, None where unknown.
         rows: where each test row is in the table.
         settings: of the fit, by name.
-        known: rows with their responses, by which predictions are explained.
     """
 
     data: str
@@ -90,7 +88,6 @@ class Source(NamedTuple):
     n_train: int | None
     rows: Sequence[int]
     settings: Mapping[str, Any]
-    known: KnownRows | None = None
 
 
 def report_record(
@@ -153,7 +150,6 @@ def report_record(
         "model_choice": plain(model.comparisons_),
         "columns": model.columns_,
         **_update(model),
-        **({} if source.known is None else driver_records(model, source.known)),
         "settings": plain(dict(source.settings)),
         **plain(figures),
     }

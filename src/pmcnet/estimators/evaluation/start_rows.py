@@ -1,6 +1,5 @@
 """The rows that a reader of the page begins with: a typical one, and a few test rows."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,25 +9,11 @@ from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.column_controls import typical
-from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
+from pmcnet.estimators.evaluation.known_table import KnownTable
 
 N_TEST_ROWS = 6
 N_TRAINING_ROWS = 10_000
 """Training rows, evenly spread, from which usual values are taken."""
-
-
-class KnownRows(NamedTuple):
-    """Rows of a fit and of its test.
-
-    `x_train` and `x_test` are tables, `truth` is the target of test rows (N,), `second` what is
-    known beside it, and `rows` says where each test row is in the table, from 1.
-    """
-
-    x_train: Any
-    x_test: Any
-    truth: NDArray[Any]
-    second: SecondColumn = NO_COLUMN
-    rows: Sequence[int] = ()
 
 
 class StartRows(NamedTuple):
@@ -40,20 +25,22 @@ class StartRows(NamedTuple):
     truths: list[Any]
 
     @classmethod
-    def of(cls, encoder: TableEncoder, known: KnownRows, *, classes: bool) -> "StartRows":
+    def of(
+        cls, encoder: TableEncoder, tested: KnownTable, trained: KnownTable, *, classes: bool
+    ) -> "StartRows":
         """The typical row, and test rows from the smallest to the largest truth."""
         columns = encoder.columns
-        training = encoder.rows(_evenly(known.x_train, N_TRAINING_ROWS))
+        training = encoder.rows(_evenly(trained.x, N_TRAINING_ROWS))
         if not all(np.isfinite(training[:, part.start]).any() for part in columns.slices):
-            training = encoder.rows(known.x_train)  # a column has few values that are not missing
+            training = encoder.rows(trained.x)  # a column has few values that are not missing
         parts = zip(columns.columns, columns.slices, strict=True)
         first = np.concatenate([typical(column, training[:, part]) for column, part in parts])
-        chosen = _of_classes(known.truth) if classes else _spread(known.truth)
-        if not len(chosen):
+        chosen = _of_classes(tested.y) if classes else _spread(tested.y)
+        if tested.seen or not len(chosen):
             return cls(training, first[None], [None], [None])
-        others = encoder.rows(_safe_indexing(known.x_test, chosen))
-        truths = [str(known.truth[n]) if classes else _number(known, n) for n in chosen.tolist()]
-        places = [int(known.rows[n]) for n in chosen.tolist()]
+        others = encoder.rows(_safe_indexing(tested.x, chosen))
+        truths = [str(tested.y[n]) if classes else _number(tested, n) for n in chosen.tolist()]
+        places = [_place(tested, n) for n in chosen.tolist()]
         return cls(training, np.vstack([first, others]), [None, *places], [None, *truths])
 
 
@@ -81,8 +68,13 @@ def _of_classes(truth: NDArray[Any]) -> NDArray[np.int64]:
     return chosen
 
 
-def _number(known: KnownRows, n: int) -> float | str:
+def _place(tested: KnownTable, n: int) -> int:
+    """Where a row is in its table, from 1."""
+    return n + 1 if tested.numbers is None else int(tested.numbers[n])
+
+
+def _number(tested: KnownTable, n: int) -> float | str:
     """The truth of a row; of a censored one a lower bound, as a string."""
-    value = float(known.truth[n])
-    censored = known.second.event is not None and not known.second.event[n]
+    value = float(tested.y[n])
+    censored = tested.second.event is not None and not tested.second.event[n]
     return f"> {value:.4g}" if censored else value

@@ -12,6 +12,7 @@ from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.columns import Matrix
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.column_controls import ColumnControl
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.network_export import (
     LEAST_NETWORKS,
     exported_networks,
@@ -19,7 +20,7 @@ from pmcnet.estimators.evaluation.network_export import (
     n_networks,
 )
 from pmcnet.estimators.evaluation.scores import Model, Record
-from pmcnet.estimators.evaluation.start_rows import KnownRows, StartRows
+from pmcnet.estimators.evaluation.start_rows import StartRows
 from pmcnet.estimators.predictions import EncodedRows
 from pmcnet.io.plain import plain
 
@@ -49,21 +50,21 @@ LIKELIHOODS = (
 """Those that the script of the page knows."""
 
 
-def what_if_record(model: Model, known: KnownRows, *, exposed: bool = False) -> Record:
+def what_if_record(model: Model, tested: KnownTable, trained: KnownTable) -> Record:
     """What the section is made from, or `left_out`, a sentence that says why there is none.
 
     Args:
         model: fitted.
-        known: rows of the fit and of the test.
-        exposed: whether the counts of training had exposures.
+        tested: rows that the fit has not seen, where there are such.
+        trained: those that it has.
     """
     try:
-        return _record(model, known, exposed)
+        return _record(model, tested, trained)
     except (ArithmeticError, InputError) as error:  # what a reader may ask must not end a run
         return _left_out(f"its values leave the range of numbers ({error}).")
 
 
-def _record(model: Model, known: KnownRows, exposed: bool) -> Record:
+def _record(model: Model, tested: KnownTable, trained: KnownTable) -> Record:
     encoder, posterior = model.encoder_, model.posterior_
     if not isinstance(posterior.network, MLP) or not isinstance(encoder, TableEncoder):
         return _left_out("it is there for tables and pmcnet's own networks, not for modules.")
@@ -74,7 +75,7 @@ def _record(model: Model, known: KnownRows, exposed: bool) -> Record:
     if n_weights > most_weights(MOST_BYTES):
         return _left_out(_too_large(f"a network has {n_weights:,} weights"))
     classes = isinstance(model, PMCNetClassifier)
-    starts = StartRows.of(encoder, known, classes=classes)
+    starts = StartRows.of(encoder, tested, trained, classes=classes)
     controls = _controls(encoder, starts)
     described = _described(model, encoder, starts, controls)
     n = n_networks(posterior, MOST_BYTES - _ROOM - _n_bytes(described))
@@ -87,7 +88,7 @@ def _record(model: Model, known: KnownRows, exposed: bool) -> Record:
         "networks": networks | {"of": posterior.samples.n_draws},
         "order": _order(thinned, encoder, starts, controls),
         "difference": float(np.abs(before.mean - after.mean).max()),
-        "notes": _notes(model, exposed),
+        "notes": _notes(model, exposed=trained.second.exposure is not None),
     }
 
 
