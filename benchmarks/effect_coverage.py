@@ -23,7 +23,7 @@ from pmcnet.estimators.explanations.column_effects import ColumnRows, accumulate
 
 N_COLUMNS = 5
 CORRELATION = 0.5
-OPTIONS = {"n_islands": 4, "n_particles": 8}
+OPTIONS = {"n_islands": 4, "n_particles": 20}
 
 
 def truth(x):
@@ -131,8 +131,8 @@ def main():
     """Run the study."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=250)
-    parser.add_argument("--hidden", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=150)
+    parser.add_argument("--hidden", type=int, default=8)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()

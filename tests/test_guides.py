@@ -1,6 +1,7 @@
-"""The guides name what there is, and the Python of the guide to the estimators runs."""
+"""The guides name what there is, and the Python of the guides to estimators and checks runs."""
 
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,28 @@ def test_every_setting_of_a_run_is_named():
     assert "`[method_options]`" in text
 
 
-@pytest.mark.slow
-def test_guide_to_the_estimators_runs():
-    text = (DOCS / "estimators.md").read_text()
+def test_guide_to_the_checks_runs(capsys):
+    pytest.importorskip("arviz_stats.loo")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of k-hat, by ArviZ
+        run_guide("checks.md")
+    assert "Expected log predictive density" in capsys.readouterr().out
+
+
+def run_guide(name: str) -> dict:
+    text = (DOCS / name).read_text()
     names: dict = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        exec(compile(block, "estimators.md", "exec"), names)
-    assert names["model"].formulation_reason_
+        exec(compile(block, name, "exec"), names)
+    return names
+
+
+@pytest.mark.slow
+def test_guide_to_the_estimators_runs():
+    assert run_guide("estimators.md")["model"].formulation_reason_
+
+
+def test_guide_to_explanations_runs():
+    names = run_guide("explanations.md")
+    assert names["importance"].frame["feature"].iloc[0] == "size"
+    assert set(names["effects"].pairs[0].features) == {"age", "town"}

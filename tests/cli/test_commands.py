@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -273,6 +274,22 @@ def test_diagnosis_says_verdict_and_what_to_do(classified, regressed):
 
 def test_diagnosis_reads_a_saved_model_too(classified):
     assert done("diagnose", classified / "model").stdout.startswith("verdict: ")
+
+
+def test_report_has_networks_unless_it_is_asked_without(classified, tmp_path):
+    assert "networks" in json.loads((classified / "report.json").read_text())["what_if"]
+    assert 'id="what_if"' in (classified / "report.html").read_text()
+    shutil.copytree(classified, tmp_path / "run")
+    done("report", tmp_path / "run", "--no-what-if")
+    assert 'id="what_if"' not in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("no_page")
+def test_fit_without_what_if_stores_no_networks_for_the_page(tables, tmp_path):
+    where = ("--target", "y", *LIGHT, "--prior-std", "1", "--no-what-if", "--out", tmp_path / "run")
+    done("fit", tables / "numbers.csv", *where)
+    assert "what_if" not in json.loads((tmp_path / "run" / "report.json").read_text())
+    assert "what_if = false" in (tmp_path / "run" / "config.toml").read_text()
 
 
 def test_report_is_drawn_again_the_same(classified):

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from importlib.resources import files
 
 import pytest
 
@@ -10,6 +11,7 @@ from pmcnet.reports.page import write_report
 from reports import records
 
 webdriver = pytest.importorskip("selenium.webdriver")
+Keys = webdriver.Keys
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
@@ -32,12 +34,28 @@ PAGES = {
     "regression compared": records.regression_compared,
     "thirty classes compared": lambda: records.multiclass_compared(LONG),
     "bare": records.bare,
+    "what if": records.what_if,
 }
-N_DRAWINGS = {"binary": 17, "multiclass": 15, "regression": 14, "thirty classes": 42, "bare": 0}
-N_DRAWINGS |= {"binary compared": 18, "multiclass compared": 15, "regression compared": 18}
-N_DRAWINGS |= {"thirty classes compared": 42}
+N_DRAWINGS = {"binary": 23, "multiclass": 24, "regression": 25, "thirty classes": 57, "bare": 0}
+N_DRAWINGS |= {"binary compared": 24, "multiclass compared": 24, "regression compared": 29}
+N_DRAWINGS |= {"thirty classes compared": 57}
+N_DRAWINGS |= {"what if": 26}
 N_WITHOUT_LETTERS = {"regression compared": 3}  # violins above the last, which has the axis of all
 WIDTHS = (390, 1280)
+
+JUDGED = ("binary compared", "multiclass", "regression")
+AXE = files("selenium_axe_python").joinpath("axe-core", "axe.min.js").read_text(encoding="utf-8")
+RUN = """const done = arguments[arguments.length - 1];
+axe.run({exclude: [['svg > *']]}, {resultTypes: ['violations']}).then(
+  found => done(found.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)])))"""
+FOCUSED = """const e = document.activeElement, style = getComputedStyle(e);
+const outline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
+const box = e.getBoundingClientRect();
+return [e.tagName, e.getAttribute('href') || e.getAttribute('aria-label') || e.textContent,
+        outline, box.top < innerHeight && box.bottom > 0]"""
+STOPS = """return [...document.querySelectorAll(
+  'a[href], summary, button, input, select, [tabindex="0"]')]
+  .filter(e => e.checkVisibility()).length"""
 
 OVERFLOW = """const e = document.documentElement;
 return [e.scrollWidth, e.clientWidth, document.body.scrollWidth]"""
@@ -64,6 +82,14 @@ return {paper: page.backgroundColor, ink: page.color, card: card.backgroundColor
         soft: getComputedStyle(note).color,
         badge: badge.color, badgePaper: badge.backgroundColor,
         letters: letters ? getComputedStyle(letters).fill : page.color}"""
+
+POINT = """const point = document.querySelector('#decision circle');
+const at = new DOMPoint(+point.getAttribute('cx'), +point.getAttribute('cy'));
+const curve = [...document.querySelectorAll('#decision .drawing path')]
+  .find(path => /fill: none.*--accent/.test(path.getAttribute('style')));
+const steps = [...Array(2001).keys()].map(i => i / 2000 * curve.getTotalLength());
+const away = steps.map(s => curve.getPointAtLength(s)).map(p => Math.hypot(p.x - at.x, p.y - at.y));
+return [at.x, Math.min(...away)]"""
 
 
 @pytest.fixture(scope="module")
@@ -192,6 +218,37 @@ def test_page_links_lead_to_sections(name, browser, paths):
     )
 
 
+def test_decision_slider_reads_the_curve_at_its_threshold(browser, paths):
+    show(browser, paths["binary"])
+    curve = records.binary()["decision"]
+    slider = browser.find_element("id", "decision-threshold")
+    before, away = browser.execute_script(POINT)
+    assert away < 1
+    slider.send_keys(Keys.ARROW_RIGHT * 15)
+    after, away = browser.execute_script(POINT)
+    assert browser.find_element("id", "decision-shown").text == "65 %"
+    assert after > before + 20
+    assert away < 1
+    words = browser.find_element("id", "decision-words").text
+    found, others = curve["true_positive"][64], curve["false_positive"][64]
+    assert f"Acted on: {found + others} of 71 rows" in words
+    assert f"True positives: {found}, false positives: {others}, missed: {46 - found}." in words
+    assert f"Net benefit: {(found - others * 0.65 / 0.35) / 71:.3f};" in words
+
+
+def test_decision_slider_is_reached_and_told_without_a_mouse(browser, paths):
+    show(browser, paths["binary"])
+    browser.find_element("css selector", "#decision summary").send_keys(Keys.SHIFT + Keys.TAB)
+    slider = browser.switch_to.active_element
+    assert slider.get_attribute("id") == "decision-threshold"
+    assert slider.accessible_name == "Threshold"
+    slider.send_keys(Keys.HOME)
+    assert slider.get_attribute("aria-valuetext") == "1 %"
+    slider.send_keys(Keys.END)
+    assert slider.get_attribute("aria-valuetext") == "99 %"
+    assert browser.find_element("id", "decision-words").get_attribute("aria-live") == "polite"
+
+
 def test_page_prints_on_white_without_navigation(browser, paths):
     show(browser, paths["multiclass"], scheme="dark")
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -201,3 +258,55 @@ def test_page_prints_on_white_without_navigation(browser, paths):
     assert hidden
     assert seen["paper"] == "rgb(255, 255, 255)"
     assert contrast(seen["letters"], seen["card"]) > 7
+
+
+PLACES = """const top = e => document.querySelector(e).getBoundingClientRect().top;
+return [top('#verdict .advice'), top('#verdict'), top('nav'), top('#metrics')]"""
+
+
+def test_card_comes_first_on_a_phone_and_the_contents_follow(browser, paths):
+    show(browser, paths["binary"], 390)
+    advice, card, contents, metrics = browser.execute_script(PLACES)
+    assert advice < 900
+    assert card < contents < metrics
+
+
+def test_contents_stay_beside_a_wide_page(browser, paths):
+    show(browser, paths["binary"], 1280)
+    _, card, contents, _ = browser.execute_script(PLACES)
+    assert contents == pytest.approx(card, abs=2)
+    browser.execute_script("window.scrollTo({top: 3000, behavior: 'instant'})")
+    _, card, contents, _ = browser.execute_script(PLACES)
+    assert card < -1000
+    assert 0 <= contents < 100
+
+
+@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_breaks_no_rule_of_axe(name, width, scheme, browser, paths):
+    show(browser, paths[name], width, scheme)
+    browser.execute_script(AXE)
+    assert browser.execute_async_script(RUN) == []
+
+
+def test_axe_finds_letters_that_are_too_pale(browser, paths):
+    show(browser, paths["binary"])
+    browser.execute_script("document.querySelector('.made').style.color = '#bbb'")
+    browser.execute_script(AXE)
+    ((impact, rule, (found,)),) = browser.execute_async_script(RUN)
+    assert (impact, rule) == ("serious", "color-contrast")
+    assert 'class="made"' in found
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_keyboard_reaches_everything_and_shows_where_it_is(name, browser, paths):
+    show(browser, paths[name])
+    n_stops = browser.execute_script(STOPS)
+    seen = []
+    for _ in range(n_stops):
+        webdriver.ActionChains(browser).send_keys(webdriver.Keys.TAB).perform()
+        seen.append(browser.execute_script(FOCUSED))
+    assert seen[0][:2] == ["A", "#verdict"]
+    assert len({tuple(stop[:2]) for stop in seen}) >= n_stops - 5  # some regions have one name
+    assert [stop for stop in seen if stop[0] == "BODY" or not stop[2]] == []

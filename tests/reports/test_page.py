@@ -6,12 +6,14 @@ import pytest
 
 from pmcnet.ais.verdict import Status
 from pmcnet.errors import InputError
-from pmcnet.reports import figure_sections, page, sections
+from pmcnet.reports import figure_sections, first_card, history_section, page, sections
+from pmcnet.reports.advice import MEANING
 from pmcnet.reports.figures.arrays import finite
 from pmcnet.reports.html import Markup, count, number, real, setting, share, tag
 from pmcnet.reports.page import render, write_report
 from pmcnet.reports.record import STATUSES
 from reports import records
+from reports.page_scripts import without_scripts
 
 KINDS = {
     "binary": records.binary,
@@ -23,43 +25,49 @@ COMPARED = {
     "multiclass compared": records.multiclass_compared,
     "regression compared": records.regression_compared,
 }
-PAGES = KINDS | COMPARED
-ALWAYS = ["verdict", "facts", "metrics"]
+PAGES = KINDS | COMPARED | {"what if": records.what_if}
+ORDER = [
+    "verdict",
+    "metrics",
+    "scatter",
+    "fan",
+    "roc",
+    "precision_recall",
+    "decision",
+    "confusion",
+    "histograms",
+    "uncertain",
+    "comparison",
+    "importance",
+    "effects",
+    "interaction",
+    "what_if",
+    "explained",
+    "calibration",
+    "posterior_predictive",
+    "residuals",
+    "loo",
+    "prior_predictive",
+    "diagnostics",
+    "history",
+    "update",
+    "facts",
+    "model_choice",
+    "columns",
+    "settings",
+]
+ALWAYS = {"verdict", "metrics", "diagnostics", "facts"}
+FIGURES = {"calibration", "histograms", "uncertain", "history", "explained"}
+FIGURES |= {"posterior_predictive", "loo", "prior_predictive"}
+CLASSES = FIGURES | {"roc", "precision_recall", "confusion"}
 SECTIONS = {
-    "binary": [
-        "roc",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "explained",
-        "confusion",
-        "history",
-        "comparison",
-    ],
-    "multiclass": [
-        "roc",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "explained",
-        "confusion",
-        "history",
-    ],
-    "regression": [
-        "update",
-        "scatter",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "explained",
-        "history",
-        "model_choice",
-    ],
+    "binary": CLASSES | {"comparison", "decision"},
+    "multiclass": CLASSES,
+    "regression": FIGURES | {"scatter", "fan", "update", "model_choice", "residuals"},
 }
-SECTIONS |= {
-    f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
-}
-VOID = {"meta"}
+SECTIONS |= {f"{kind} compared": names | {"comparison"} for kind, names in SECTIONS.items()}
+SECTIONS["what if"] = SECTIONS["regression"] | {"what_if"}
+VOID = {"meta", "input"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 
 
@@ -101,9 +109,22 @@ def sections_of(page):
     return re.findall(r'<section id="(\w+)"', page)
 
 
+def in_order(*names):
+    assert set(names) <= set(ORDER)
+    return sorted(names, key=ORDER.index)
+
+
 @pytest.mark.parametrize("kind", PAGES)
 def test_page_has_its_sections_in_order(kind, pages):
-    assert sections_of(pages[kind]) == [*ALWAYS, *SECTIONS[kind], "settings", "diagnostics"]
+    assert sections_of(pages[kind]) == in_order(*ALWAYS, *SECTIONS[kind], "settings")
+
+
+def test_page_leaves_out_groups_without_sections(monkeypatch):
+    empty, full = page.Group("a", "Empty?", ()), page.Group("b", "Full?", (sections.facts,))
+    monkeypatch.setattr(page, "_GROUPS", (empty, full))
+    text = render(records.bare())
+    assert "Empty?" not in text
+    assert text.count("Full?") == 2  # in the contents and above its sections
 
 
 @pytest.mark.parametrize("kind", PAGES)
@@ -119,8 +140,8 @@ def test_page_is_well_formed_and_ids_are_unique(kind, pages):
 
 
 @pytest.mark.parametrize("kind", PAGES)
-def test_page_loads_nothing_and_runs_nothing(kind, pages):
-    reader = Reader(pages[kind])
+def test_page_loads_nothing(kind, pages):
+    reader = Reader(without_scripts(pages[kind]))
     assert not re.search(r"https?:|//[a-z]|@import|@font-face|data:", pages[kind])
     assert not {"script", "link", "img", "iframe", "object", "image", "base"} & set(reader.tags)
     assert all(link.startswith("#") for link in reader.values("href"))
@@ -197,7 +218,7 @@ def test_page_escapes_everything():
     record["history"] = [step | {EVIL: 2.0} for step in record["history"]]
     record["diagnostics"] |= {EVIL: EVIL}
     page = render(record)
-    assert "<script" not in page
+    assert "<script" not in without_scripts(page)
     reader = Reader(page)
     assert reader.open == []
     assert "".join(reader.words).count(EVIL) > 20
@@ -221,7 +242,7 @@ def test_page_of_thirty_classes_folds_most_panels():
 @pytest.mark.parametrize("task", KINDS)
 def test_page_of_the_bare_record_has_no_figure(task):
     page = render(records.bare(task))
-    assert sections_of(page) == [*ALWAYS, "diagnostics"]
+    assert sections_of(page) == in_order(*ALWAYS)
     assert "<svg" not in page
     assert "None" not in page
     assert "1 test row," in page
@@ -236,7 +257,7 @@ def test_page_takes_none_for_every_optional_part(kind):
         "diagnostics": dict.fromkeys(record["diagnostics"]),
     }
     page = render(record | nothing)
-    assert sections_of(page) == [*ALWAYS, "settings", "diagnostics"]
+    assert sections_of(page) == in_order(*ALWAYS, "settings")
     assert "None" not in page
 
 
@@ -246,7 +267,7 @@ def test_page_takes_every_optional_part_alone(kind):
     for key in set(record) - set(records.bare()) - {"classes", "scatter_coverage"}:
         if record[key] is not None:
             page = render(records.bare(kind) | {key: record[key]})
-            assert sections_of(page) == [*ALWAYS, key, "diagnostics"]
+            assert sections_of(page) == in_order(*ALWAYS, key)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -414,7 +435,7 @@ def test_limits_of_a_verdict_are_a_mapping():
 
 
 def test_every_status_of_a_verdict_has_its_sign_and_its_meaning():
-    assert set(sections._SIGNS) == set(sections._MEANING) == set(STATUSES) == set(get_args(Status))
+    assert set(first_card._SIGNS) == set(MEANING) == set(STATUSES) == set(get_args(Status))
 
 
 @pytest.mark.parametrize(
@@ -453,15 +474,18 @@ def test_many_intervals_are_counted_and_some_of_them_drawn():
 
 
 def test_course_of_nothing_known_is_left_out():
-    assert figure_sections.history({"history": [{"strange": 1}, {"strange": 2}]}) is None
-    assert figure_sections.history({"history": []}) is None
+    assert (
+        history_section.history(records.bare() | {"history": [{"strange": 1}, {"strange": 2}]})
+        is None
+    )
+    assert history_section.history(records.bare() | {"history": []}) is None
 
 
 @pytest.mark.parametrize("value", [1e308, -1.7e308, 10**299])
 def test_history_leaves_out_what_no_axis_can_hold(value):
     steps = [{"step": i, "ess": 10.0, "log_evidence": (-1) ** i * value} for i in range(3)]
     steps.append({"step": value, "ess": 10.0, "log_evidence": -3.0})
-    body = figure_sections.history({"history": steps}).body
+    body = history_section.history(records.bare() | {"history": steps}).body
     shown = abs(value) <= 1e300
     assert ("e+299" in body) == shown
     assert "log Z" in body or "evidence" in body
@@ -479,7 +503,7 @@ def test_arithmetic_that_fails_is_told_as_a_record_that_cannot_be_read(monkeypat
     def failing(record):
         raise OverflowError("too large")
 
-    monkeypatch.setattr(page, "_ORDER", (failing,))
+    monkeypatch.setattr(page, "_GROUPS", (page.Group("group", "Why?", (failing,)),))
     with pytest.raises(
         InputError, match=r"the failing of this record cannot be read \(OverflowError: too large\)"
     ):

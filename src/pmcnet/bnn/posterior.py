@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor
 
-from pmcnet.ais.agreement import Agreement, IslandMoments
+from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.annealed.result import AnnealedResult
+from pmcnet.ais.hmc.groups import agreement as agreement_of
+from pmcnet.ais.hmc.groups import averaged
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.islands.draws import evenly
 from pmcnet.ais.islands.result import IslandsResult
@@ -32,6 +34,11 @@ class ParticlePosterior(WeightedNetworks):
     """
 
     agreement: Agreement | None = field(kw_only=True, default=None)
+
+    @property
+    def is_posterior(self) -> bool:
+        """Whether the networks with their weights are draws of the posterior, good or bad."""
+        return True
 
     def thinned(self, n: int, seed: int = 0) -> "ParticlePosterior":
         """`n` networks drawn by their weights, equally weighted: cheaper, with the same verdict.
@@ -180,6 +187,11 @@ class Population(RecordedPosterior):
         return replace(self, samples=samples, n_islands=0)
 
     @property
+    def is_posterior(self) -> bool:
+        """Whether they are draws of chains; others are an ensemble or of an approximation."""
+        return self.n_islands > 0
+
+    @property
     def khat(self) -> float:
         """Infinite: equal weights show no tail."""
         return math.inf
@@ -192,7 +204,9 @@ class Population(RecordedPosterior):
 
 @dataclass(frozen=True, eq=False)
 class ChainPosterior(Population):
-    """Draws of parallel chains, one chain after another, judged by how far the chains agree.
+    """Draws of parallel chains, one chain after another, judged by how far they agree.
+
+    Groups of chains are its islands; few chains are islands one by one.
 
     `energy_error` is what limited precision adds to an energy difference, in nats.
     """
@@ -205,16 +219,15 @@ class ChainPosterior(Population):
         cls, target: BayesianTarget, result: ChainResult, energy_error: float
     ) -> Self:
         """The posterior of a target, from the run that sampled it."""
-        samples, n_chains = result.samples, result.theta.shape[1]
-        refuse_diverged(target, samples.theta)
-        moments = IslandMoments.of(Path.of(target).predictions(samples.theta), n_chains)
-        agreement = Agreement.of(moments, target.predicted_quantity)
+        theta = averaged(result.theta)
+        refuse_diverged(target, theta)
+        agreement = agreement_of(result.theta, Path.of(target))
         return cls(
             target.network,
             target.likelihood,
-            samples,
+            WeightedSamples(theta, theta.new_zeros(len(theta), dtype=torch.float64)),
             target.memory,
-            n_chains,
+            agreement.n_islands,
             recorded_verdict=chain_verdict(result, agreement),
             known_ess=result.ess,
             agreement=agreement,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.bnn import HierarchicalMLP, ParticlePosterior
-from pmcnet.errors import InputError
+from pmcnet.errors import AbsentError
 from pmcnet.estimators.encoding import Encoder, TableEncoder
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def relevance_of(posterior: ParticlePosterior, encoder: Encoder) -> "DataFrame":
 
     network = posterior.network
     if not (isinstance(network, HierarchicalMLP) and has_relevance(posterior)):
-        raise InputError(
+        raise AbsentError(
             "this model has no scale for each input. Fit with prior_std='ard', or let "
             "prior_std='auto' choose it."
         )

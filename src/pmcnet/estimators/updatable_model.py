@@ -13,18 +13,20 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 )
 
 from pmcnet.errors import DriftWarning, InputError
+from pmcnet.estimators.checked_model import CheckedModel
+from pmcnet.estimators.explained_model import ExplainedModel
 from pmcnet.estimators.exposure import log_exposure_of
-from pmcnet.estimators.fitted_model import FittedModel
 from pmcnet.estimators.input_rows import check_seen, checked_rows
 from pmcnet.estimators.novelty import learned_scale
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.predictions import Array, EncodedRows
 from pmcnet.estimators.progress_display import displayed
+from pmcnet.estimators.reported_model import ReportedModel
 from pmcnet.estimators.training_rows import TrainingRows, encoded_again
 from pmcnet.estimators.update import Updated, kept, seed_of, updatable, updated
 
 
-class UpdatableModel(FittedModel):
+class UpdatableModel(ExplainedModel, CheckedModel, ReportedModel):
     """What every fitted model does with rows that come after its fit."""
 
     def update(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:

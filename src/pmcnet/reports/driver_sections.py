@@ -104,10 +104,19 @@ def _importance_table(lines: Sequence[Mapping[str, Any]], data: Mapping[str, Any
         for row, line in zip(cells, lines, strict=True):
             row.append(number(line["relevance"]))
         notes.append("Relevance is the scale of the column's weights; the prior's median is 1.")
-    if data["n_columns"] > len(lines):
-        notes.append(f"{count(data['n_columns'] - len(lines))} more columns are worth less.")
+    n_more = data["n_columns"] - len(lines)
+    if n_more > 0:
+        notes.append(
+            f"{count(n_more)} more {'columns are' if n_more > 1 else 'column is'} worth less."
+        )
     listed = table(header, cells, "Importance in numbers")
     return joined([listed, tag("p", " ".join(notes), class_="note")])
+
+
+_LOCAL_WORDS = (
+    " The dashed line goes only by rows that are near each value. Where it leaves the other one, "
+    "the column goes along with others, and it is the safer one of the two."
+)
 
 
 def effects(record: Mapping[str, Any]) -> Section | None:
@@ -125,10 +134,10 @@ def effects(record: Mapping[str, Any]) -> Section | None:
     caption = (
         f"The average {of} of {count(data['n_rows'])} training rows after one column of each was "
         "set to a value; all panels have the same vertical axis. Bands hold draws of the "
-        "posterior: how well the average effect is known, not how far rows scatter. Where the "
-        "dashed line, which goes only by rows that are near each value, leaves the other one, the "
-        "column goes along with others."
+        "posterior: how well the average effect is known, not how far rows scatter."
     )
+    if any(each.local is not None for each in found):
+        caption += _LOCAL_WORDS
     if data.get("others"):
         names = data["others"]
         more = f", and {len(names) - 20} more" if len(names) > 20 else ""
@@ -146,8 +155,9 @@ def interaction(record: Mapping[str, Any]) -> Section | None:
     of = _of(record, [str(data["class"])] if data.get("class") is not None else [])
     strongest = entry(data, "pairs", "interaction")[0]
     first, second = data["features"]
+    what = "probabilities" if record["task"] == "multiclass" else of
     words = (
-        f"{first} and {second} act together most. Of what both do to the {of}, "
+        f"{first} and {second} act together most. Of what both do to the {what}, "
         f"{share(strongest['share']['mean'])} (95 % of draws: "
         f"{share(strongest['share']['low95'])} to {share(strongest['share']['high95'])}) is no sum "
         "of two effects."

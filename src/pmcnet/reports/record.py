@@ -31,6 +31,9 @@ _FIELDS = {
     "settings": Field(Mapping, required=True),
     "classes": Field(list),
     "roc": Field(list, of_mappings=True),
+    "precision_recall": Field(list, of_mappings=True),
+    "decision": Field(Mapping),
+    "fan": Field(Mapping),
     "calibration": Field(Mapping),
     "confusion": Field(list),
     "histograms": Field(list, of_mappings=True),
@@ -43,9 +46,14 @@ _FIELDS = {
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
     "update": Field(Mapping),
+    "what_if": Field(Mapping),
     "importance": Field(Mapping),
     "effects": Field(Mapping),
     "interaction": Field(Mapping),
+    "posterior_predictive": Field(Mapping),
+    "residuals": Field(Mapping),
+    "loo": Field(Mapping),
+    "prior_predictive": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 
@@ -74,9 +82,21 @@ def limit(record: Mapping[str, Any], name: str) -> float | None:
     return value if real(value) else None
 
 
+def metric_value(record: Mapping[str, Any], name: str) -> float | None:
+    """Return the averaged prediction's value of a metric, or None where the record has none."""
+    values = (metric["value"] for metric in record["metrics"] if metric["name"] == name)
+    return next((float(value) for value in values if real(value)), None)
+
+
 def class_names(record: Mapping[str, Any]) -> list[str]:
     """Return the names of the classes as text."""
     return [str(name) for name in record.get("classes") or ()]
+
+
+def class_label(record: Mapping[str, Any], index: int) -> str:
+    """Return the name of a class, or its number where it has none."""
+    names = class_names(record)
+    return names[index] if 0 <= index < len(names) else str(index)
 
 
 def _check_format(given: Any) -> None:

@@ -115,6 +115,7 @@ def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
         x_test=prepared.x_train.iloc[held_out].reset_index(drop=True),
         y_test=y[held_out],
         test_rows=held_out,
+        train_rows=train,
         second_train=prepared.second_train.at(train),
         second_test=prepared.second_train.at(held_out),
     )

@@ -214,3 +214,8 @@ def test_inspection_of_scikit_learn_works():
     assert np.allclose(theirs["average"][0], expected, atol=1e-6)
     found = permutation_importance(model, x, y, n_repeats=3, random_state=0)
     assert found.importances_mean.argmax() == 0
+
+
+def test_grid_of_a_column_that_hardly_varies_goes_from_end_to_end():
+    values = np.concatenate([np.zeros(2000), np.arange(1.0, 12.0)])
+    assert grid_of_numbers(values).numbers.tolist() == [0.0, 11.0]

@@ -1,10 +1,12 @@
 """What drives predictions, as the page shows it: importance, effects, the strongest pair."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.errors import UnseenLevelsWarning
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.scores import Model, Record
 from pmcnet.estimators.evaluation.second_column import SecondColumn
@@ -67,9 +69,15 @@ def driver_records(model: Model, rows: KnownRows) -> Record:
     sizes = _sizes(model)
     if not isinstance(model.encoder_, TableEncoder) or exposed or sizes is None:
         return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnseenLevelsWarning)  # predictions have warned of them
+        return _records(model, rows, sizes, model.encoder_)
+
+
+def _records(model: Model, rows: KnownRows, sizes: _Sizes, encoder: TableEncoder) -> Record:
     found = {"importance": _importance(model, rows, sizes)}
     names = [entry["feature"] for entry in found["importance"]["columns"]]
-    drawn = [name for name in names if _has_grid(model.encoder_, name)][:MOST_DRAWN]
+    drawn = [name for name in names if _has_grid(encoder, name)][:MOST_DRAWN]
     if not drawn:
         return found
     effects = model.effects(

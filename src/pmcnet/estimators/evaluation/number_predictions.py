@@ -18,6 +18,7 @@ from pmcnet.estimators.evaluation.known_columns import (
     novelty_columns,
     novelty_entry,
 )
+from pmcnet.estimators.evaluation.quantile_fan import QuantileFan
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
     N_SHOWN,
@@ -67,6 +68,7 @@ class NumberPredictions(NamedTuple):
     log_density: Array  # (N,) of the truth
     draws: Array  # (R, N)
     samples: Array  # (N, S) of y itself
+    fan: QuantileFan  # of rows that are observed
     interval_scores: dict[str, Tensor]  # of a conformal model
     novelty: Novelty | None  # (N,), of a model that has reference rows
     seconds: float
@@ -93,11 +95,12 @@ class NumberPredictions(NamedTuple):
         seconds = time.monotonic() - start
         # before the draws, which pass alone
         log_density = model.log_predictive(rows, second.response(truth))
+        fan = QuantileFan.of(model, rows, averaged.mean[:, 0], observed)
         draws = model.predict_draws(rows, n_passes, seed)
         samples = model.sample_y(rows, N_SAMPLES, seed)
         each = interval_scores(model, rows, truth)
         novelty = model.novelty_of(rows, tabulated)
-        found = (averaged, tabulated, interval, log_density, draws, samples, each, novelty)
+        found = (averaged, tabulated, interval, log_density, draws, samples, fan, each, novelty)
         return cls(truth, observed, *found, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -156,6 +159,7 @@ class NumberPredictions(NamedTuple):
                 for n in rows[:N_SCATTER].tolist()
             ],
             "scatter_coverage": COVERAGE,
+            "fan": self.fan.record(self.truth, self.averaged.mean[:, 0]),
             "histograms": [
                 {"row": n, "y": float(self.truth[n]), "draws": self.samples[n].tolist()}
                 for n in rows[shown].tolist()

@@ -79,7 +79,7 @@ class Source(NamedTuple):
     Args:
         data: name of the table.
         target: name of what is predicted.
-        n_train: training rows.
+        n_train: training rows, None where unknown.
         rows: where each test row is in the table.
         settings: of the fit, by name.
         known: rows with their responses, by which predictions are explained.
@@ -87,7 +87,7 @@ class Source(NamedTuple):
 
     data: str
     target: str
-    n_train: int
+    n_train: int | None
     rows: Sequence[int]
     settings: Mapping[str, Any]
     known: KnownRows | None = None
@@ -120,8 +120,6 @@ def report_record(
             figures[name] = [
                 entry | {"row": int(source.rows[entry["row"]])} for entry in figures[name]
             ]
-    if task == "binary":
-        figures["roc"] = [curve for curve in figures.get("roc", []) if curve["class"] == 1]
     return {
         "format": 1,
         "title": f"{source.data}: {source.target}",
@@ -135,6 +133,7 @@ def report_record(
             "base_rate": metrics.get("base_rate"),
             "n_features": model.n_features_in_,
             "method": model.method_,
+            "method_options": plain(dict(model.method_options_)),
             "method_reason": model.method_reason_,
             "network": sizes,
             "model": model.formulation_.described,

@@ -79,6 +79,8 @@ def grid_of(column: Column, cells: Matrix, n_points: int) -> Grid | None:
 
 def _numeric(known: Array, points: Array, scale: Scale) -> Grid:
     points = np.unique(points)
+    if len(points) < 2:  # nearly all rows have one value
+        points = np.unique([known.min(), known.max()])
     counts, _ = np.histogram(known, _BINS, range=(points[0], points[-1]))
     middle = (points[1:] + points[:-1]) / 2
     nearest = np.bincount(np.searchsorted(middle, known), minlength=len(points))

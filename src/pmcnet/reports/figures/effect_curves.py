@@ -164,7 +164,8 @@ def _draw_curves(ax: Axes, found: Effect) -> None:
         ax.plot(
             found.x, found.local, color=canvas.GREY, linewidth=1.4, linestyle=(0, (4, 3)), zorder=3
         )
-    ax.set_xlim(found.x[0], found.x[-1])
+    if len(found.x) > 1:
+        ax.set_xlim(found.x[0], found.x[-1])
 
 
 def _draw_levels(ax: Axes, found: Effect) -> None:
@@ -198,7 +199,7 @@ def _data(ax: Axes, found: Effect, low: float, height: float) -> None:
     """Draw how many rows there are, from the lower edge."""
     if found.scale == "level":
         ax.bar(found.x, height * found.share / found.share.max(), 0.7, low, color=canvas.BARS)
-    elif len(found.counts):
+    elif len(found.counts) and len(found.x) > 1:
         edges = np.linspace(found.x[0], found.x[-1], len(found.counts) + 1)
         heights = height * found.counts / (found.counts.max() or 1)
         ax.stairs(low + heights, edges, baseline=low, fill=True, color=canvas.BARS, linewidth=0)
