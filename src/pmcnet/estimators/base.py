@@ -31,6 +31,7 @@ from pmcnet.estimators.plan import plan, resolve_device
 from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.setting_checks import check_settings
+from pmcnet.estimators.several_targets import n_targets_of
 from pmcnet.estimators.training_rows import (
     encoded_training,
     read_columns,
@@ -120,9 +121,9 @@ class PMCNetEstimator(UpdatableModel):
         seed = seed_of(self, 0)
         device = resolve_device(self.device)
         given, held_out = self._given(X, response, weight, seed)
-        rows = self._rows(given, seed, device)
-        unseen = None if held_out is None else self._unseen_rows(held_out)
         asked = self._asked(y)
+        rows = self._rows(given, n_targets_of(response, asked.likelihood), seed, device)
+        unseen = None if held_out is None else self._unseen_rows(held_out)
         target = rows.target(first(asked, rows))
         chosen = plan(
             target,
@@ -195,11 +196,11 @@ class PMCNetEstimator(UpdatableModel):
         _, numbers = read_columns(raw, self._asked_of_columns())
         return split(given, numbers, seed)
 
-    def _rows(self, given: GivenRows, seed: int, device: torch.device) -> ModelRows:
+    def _rows(self, given: GivenRows, n_targets: int, seed: int, device: torch.device) -> ModelRows:
         """Merged and encoded rows."""
         asked, n_classes = self._asked_of_columns(), self._n_classes
         self.encoder_, rows, inputs = encoded_training(
-            *given, seed, self.feature_scaling, asked, n_classes
+            *given, seed, self.feature_scaling, asked, n_classes, n_targets
         )
         return ModelRows(
             torch.as_tensor(inputs).to(device, torch.float32),

@@ -45,7 +45,7 @@ from pmcnet.estimators.plan import resolve_device
 from pmcnet.estimators.update import Update, updatable
 from pmcnet.io.atomic import sync, write_whole
 from pmcnet.io.files import one_line, parse_json, read_file
-from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
+from pmcnet.io.plain import labels_from_plain, labels_to_plain, numbers_from_plain, plain
 
 if TYPE_CHECKING:
     from pmcnet.estimators.base import PMCNetEstimator
@@ -248,7 +248,9 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
     if "classes" in record:
         model.classes_ = labels_from_plain(record["classes"])
     else:
-        model.y_mean_, model.y_std_ = float(record["y_mean"]), float(record["y_std"])
+        model.y_mean_, model.y_std_ = (
+            numbers_from_plain(record[name]) for name in ("y_mean", "y_std")
+        )
     if record["feature_names"] is not None:
         model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
     model.verdict_ = Verdict(*record["verdict"])
@@ -274,8 +276,7 @@ def _posterior(
             f"{record['layout']!r:.200}."
         )
     put_buffers(tensors, network, path)
-    shape, n_classes = model.encoder_.input_shape, likelihood.n_classes
-    model.training_rows_ = KeptRows.from_tensors(tensors, shape, n_classes)
+    model.training_rows_ = KeptRows.from_tensors(tensors, model.encoder_.input_shape, likelihood)
     n_islands, n_draws = record["n_islands"], len(tensors["theta"])
     if n_islands and n_draws % n_islands:
         raise ModelFileError(

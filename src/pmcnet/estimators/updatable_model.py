@@ -17,6 +17,7 @@ from pmcnet.estimators.input_rows import check_seen, checked_rows
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.predictions import Array
 from pmcnet.estimators.progress_display import displayed
+from pmcnet.estimators.several_targets import n_targets_of
 from pmcnet.estimators.training_rows import TrainingRows, encoded_again
 from pmcnet.estimators.update import kept, seed_of, updatable, updated
 
@@ -90,7 +91,13 @@ class UpdatableModel(FittedModel):
         raw = checked_rows(self, X, reset=False)
         check_consistent_length(raw, response)
         known = encoded_again(
-            self.encoder_, raw, response, weight, seed_of(self, 0), self._n_classes
+            self.encoder_,
+            raw,
+            response,
+            weight,
+            seed_of(self, 0),
+            self._n_classes,
+            n_targets_of(response, self.likelihood_),
         )
         self.training_rows_ = kept(self, known.rows, known.inputs)
         return self
