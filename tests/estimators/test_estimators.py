@@ -197,12 +197,6 @@ def test_two_classes_have_one_logit(classifier):
     assert classifier.posterior_.network.sizes[-1] == 3
 
 
-def test_several_outputs_are_refused():
-    x, y = numbers(20)
-    with pytest.raises(InputError, match="Fit one model for each column"):
-        PMCNetRegressor(**QUICK).fit(x, np.stack([y, y], 1))
-
-
 @pytest.mark.parametrize(
     ("setting", "words"),
     [

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.errors import InputError
 from pmcnet.estimators.formulation import candidates
+from pmcnet.estimators.residual_tails import are_heavy, excess_kurtosis
 from pmcnet.tune import Comparison, simplest
 
 SMALL = {"method_options": {"n_islands": 4, "n_particles": 16}, "random_state": 0, "device": "cpu"}
@@ -118,3 +120,41 @@ def test_settings_that_cannot_be_are_refused(settings, says):
     x, y = rows(30, False)
     with pytest.raises(InputError, match=says):
         PMCNetRegressor((2,), device="cpu", **settings).fit(x, y)
+
+
+def tailed(noise, n, seed):
+    """A smooth curve, with normal noise or that of Student's t with 3 degrees of freedom."""
+    source = np.random.default_rng(seed)
+    x = source.uniform(-1, 1, (n, 1))
+    errors = source.standard_t(3, n) if noise == "t" else source.standard_normal(n)
+    return x, np.sin(2 * x[:, 0]) + 0.2 * errors
+
+
+def test_excess_kurtosis_is_that_of_scipy():
+    residual = np.random.default_rng(0).standard_t(5, 200)
+    assert excess_kurtosis(residual) == pytest.approx(stats.kurtosis(residual))
+    assert excess_kurtosis(np.zeros(5)) == 0
+
+
+def test_tails_are_heavy_where_the_noise_has_them():
+    assert all(are_heavy(*tailed("t", 600, seed), 0) for seed in range(4))
+    assert not any(are_heavy(*tailed("normal", 600, seed), 0) for seed in range(4))
+    assert not are_heavy(*tailed("t", 10, 0), 0)
+    assert not are_heavy(np.zeros((30, 1)), np.ones(30), 0)
+
+
+def with_tails(noise, seed):
+    settings = SMALL | {"method": "annealed", "random_state": seed}
+    return PMCNetRegressor((3,), prior_std=1.0, **settings).fit(*tailed(noise, 300, seed))
+
+
+def test_heavy_tails_get_student_t_noise():
+    model = with_tails("t", 0)
+    assert model.likelihood_ == "student-t"
+    assert "log Z is larger" in model.formulation_reason_
+
+
+@pytest.mark.slow
+def test_heavy_tails_get_student_t_noise_in_most_seeds():
+    assert sum(with_tails("t", seed).likelihood_ == "student-t" for seed in range(10)) >= 8
+    assert sum(with_tails("normal", seed).likelihood_ == "gaussian" for seed in range(10)) >= 9

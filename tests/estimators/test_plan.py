@@ -105,12 +105,13 @@ def test_draws_that_are_given_take_no_notice_of_the_clock():
     assert (sampler.n_draws, sampler.max_seconds, sampler.until_known) == (7, None, False)
 
 
-def test_noise_by_row_takes_chains():
+def test_noise_by_row_takes_chains_where_rows_say_much():
     chosen = plan(target(100), "auto", {}, budget="3min", searching=True, compared=True)
-    assert (chosen.name, chosen.for_noise("by-row").name) == ("annealed", "hmc")
-    assert chosen.for_noise("learn") is chosen
+    assert (chosen.name, chosen.for_noise("by-row", 1000.0).name) == ("annealed", "hmc")
+    assert chosen.for_noise("learn", 1000.0) is chosen
+    assert chosen.for_noise("by-row", 100.0) is chosen
     named = plan(target(100), "annealed", {}, budget="3min", searching=True, compared=True)
-    assert named.for_noise("by-row") is named
+    assert named.for_noise("by-row", 1000.0) is named
 
 
 def test_chains_that_do_not_fit_the_budget_say_so():

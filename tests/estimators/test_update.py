@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.bnn import Bernoulli, LearnedGaussian
 from pmcnet.errors import DriftWarning, InputError, UnseenLevelsWarning
 from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.model_file import fingerprint
@@ -317,9 +318,9 @@ def test_rows_that_are_not_those_of_the_network_are_refused(old, name, change):
     tensors = old.training_rows_.tensors()
     tensors[name] = change(tensors[name])
     with pytest.raises(ValueError, match="training rows are not those of its network"):
-        KeptRows.from_tensors(tensors, (2,), 0)
+        KeptRows.from_tensors(tensors, (2,), LearnedGaussian())
 
 
 def test_classes_of_kept_rows_are_those_of_the_likelihood(old):
     with pytest.raises(ValueError, match="training rows are not"):
-        KeptRows.from_tensors(old.training_rows_.tensors(), (2,), 2)
+        KeptRows.from_tensors(old.training_rows_.tensors(), (2,), Bernoulli())

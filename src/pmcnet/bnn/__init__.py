@@ -11,6 +11,7 @@ from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussi
 from pmcnet.bnn.likelihoods.generalised_gaussian import GeneralisedGaussian
 from pmcnet.bnn.likelihoods.known_noise import KnownGaussian
 from pmcnet.bnn.likelihoods.location_scale import Regression
+from pmcnet.bnn.likelihoods.multi_target import MultiGaussian, MultiStudentT
 from pmcnet.bnn.likelihoods.ordinal import Ordinal
 from pmcnet.bnn.likelihoods.positive import LogNormal, RowLogNormal
 from pmcnet.bnn.networks.banded_conv import BandedConv2d
@@ -64,6 +65,8 @@ __all__ = [
     "Likelihood",
     "LogNormal",
     "ModuleNetwork",
+    "MultiGaussian",
+    "MultiStudentT",
     "NegativeBinomial",
     "Network",
     "Ordinal",

@@ -26,11 +26,11 @@ _TOGETHER = 16
 class Predictive(NamedTuple):
     """The averaged prediction of N rows and its uncertainty.
 
-    `mean` is (N, C): class probabilities, or E[y] with C = 1. `total`, `aleatoric` and `epistemic`
-    are (N,), with total = aleatoric + epistemic. Classes: entropy of the average, average entropy,
-    mutual information, in nats. Regression: variance of y, average noise variance, variance of the
-    mean over networks. `error` (N, C) is the Monte Carlo standard error of `mean`, from the
-    disagreement of islands; without islands it is (N, 0).
+    `mean` is (N, C): class probabilities, or E[y] of each target. `total`, `aleatoric` and
+    `epistemic` are (N,), of several targets (N, C), with total = aleatoric + epistemic. Classes:
+    entropy of the average, average entropy, mutual information, in nats. Regression: variance of y,
+    average noise variance, variance of the mean over networks. `error` (N, C) is the Monte Carlo
+    standard error of `mean`, from the disagreement of islands; without islands it is (N, 0).
     """
 
     mean: Tensor
@@ -96,7 +96,10 @@ class WeightedNetworks(SampleDiagnostics):
         return found[index]
 
     def sample(self, x: Tensor, n: int, seed: int = 0) -> Tensor:
-        """Draws of y itself, noise included, each from a network drawn by its weight: (n, N)."""
+        """Draws of y itself, noise included, each from a network drawn by its weight.
+
+        They are (n, N), of several targets (n, N, T).
+        """
         theta, n_parameters = self.resample(n, seed), self.network.layout.dim
         with torch.no_grad():
             output = torch.cat([self.network(one[None, :n_parameters], x) for one in theta])
@@ -132,10 +135,10 @@ class WeightedNetworks(SampleDiagnostics):
         return found
 
     def quantiles(self, x: Tensor, probabilities: Sequence[float]) -> Tensor:
-        """Quantiles of y under the mixture of all networks, noise included, for regression: (Q, N).
+        """Quantiles of y under the mixture of all networks, noise included, for regression.
 
         The p-quantile solves sum_j w_j P(y <= q | Phi(theta_j, x)) = p: the mixture itself is
-        inverted.
+        inverted. They are (Q, N), of several targets (Q, N, T).
         """
         return self.predict_with_quantiles(x, probabilities)[1]
 
@@ -153,11 +156,11 @@ class WeightedNetworks(SampleDiagnostics):
         parts = []
         for rows in torch.split(x, min(n_rows, self._n_rows)):
             output = torch.cat([p.output for p in self._passes(networks, rows)])  # (J, n, C)
-            quantiles = self.likelihood.quantiles(output, extra, weight, probabilities)  # (n, Q)
+            quantiles = self.likelihood.quantiles(output, extra, weight, probabilities)
             parts.append((*self._moments(output, extra, weight), quantiles))
         *moments, quantiles = (torch.cat(part) for part in zip(*parts, strict=True))
-        refuse_overflow(~quantiles.isfinite().all(1), x.dtype)
-        return _finite(Predictive(*moments), x.dtype), quantiles.mT
+        refuse_overflow(~quantiles.isfinite().flatten(1).all(1), x.dtype)
+        return _finite(Predictive(*moments), x.dtype), quantiles.movedim(1, 0)
 
     def predict_unseen(self, x: Tensor, y: Tensor) -> Predictive:
         """What rows of the fit would be predicted had each of them not been there; no errors.
@@ -192,17 +195,18 @@ class WeightedNetworks(SampleDiagnostics):
     def _moments(self, output: Tensor, extra: Tensor, weight: Tensor) -> Predictive:
         """The averaged prediction of a regression, from outputs of all networks (J, n, C)."""
         mean = self.likelihood.mean(output, extra)
-        noise = self.likelihood.aleatoric(mean, output, extra).double()  # (J, n) or (J, 1)
-        each = mean[..., 0].double()
+        noise = self.likelihood.aleatoric(mean, output, extra).double()  # (J, n or 1[, T])
+        shape = (mean.shape[1], *noise.shape[2:])  # (n,), of several targets (n, T)
+        each = mean.flatten(1).double()  # (J, n T)
         centre = weight @ each
-        epistemic = weight @ (each - centre).square()
-        aleatoric = (
-            weight @ noise if noise.shape[1] > 1 else (weight @ noise[:, 0]).expand_as(centre)
-        )
-        error = centre.new_empty(len(centre), 0)
+        epistemic = (weight @ (each - centre).square()).reshape(shape)
+        aleatoric = (weight @ noise.flatten(1)).reshape(-1, *shape[1:]).expand(shape)
+        error = centre.new_empty(len(epistemic), 0)
         if self.n_islands:
-            error = standard_error(in_groups(each, self.n_islands).mean(1))[:, None]
-        return Predictive(centre[:, None], aleatoric + epistemic, aleatoric, epistemic, error)
+            error = standard_error(in_groups(each, self.n_islands).mean(1))
+            error = error.reshape(mean.shape[1:])
+        centre = centre.reshape(mean.shape[1:])
+        return Predictive(centre, aleatoric + epistemic, aleatoric, epistemic, error)
 
     def _averaged(self, networks: Tensor, weight: Tensor, x: Tensor) -> Predictive:
         """Weighted sums over chunks of networks.
@@ -212,7 +216,7 @@ class WeightedNetworks(SampleDiagnostics):
         _, output, extra = next(self._passes(networks[:1], x))
         reference = self.likelihood.mean(output, extra).double()  # (1, N, C)
         offset = torch.zeros_like(reference[0])
-        square, aleatoric = torch.zeros_like(offset), torch.zeros_like(offset[:, 0])
+        square, aleatoric = torch.zeros_like(offset), offset.new_zeros(())
         islands = offset.new_zeros(self.n_islands, *offset.shape)  # sums of each (G, N, C)
         size = len(networks) // max(1, self.n_islands)
         for start, output, extra in self._passes(networks, x):
@@ -220,8 +224,9 @@ class WeightedNetworks(SampleDiagnostics):
             w, delta = weight[start : start + len(mean), None], mean - reference  # (p, 1)
             offset += (w[..., None] * delta).sum(0)
             square += (w[..., None] * delta.square()).sum(0)
-            noise = self.likelihood.aleatoric(mean, output, extra).expand(mean.shape[:-1])
-            aleatoric += (w * noise).sum(0)
+            noise = self.likelihood.aleatoric(mean, output, extra)
+            noise = noise.expand(*mean.shape[:2], *noise.shape[2:])  # (p, N[, T])
+            aleatoric = aleatoric + (w * noise.flatten(1)).sum(0).reshape(noise.shape[1:])
             if self.n_islands:
                 own = torch.arange(start, start + len(mean), device=mean.device) // size
                 islands.index_add_(0, own, delta)
@@ -267,5 +272,6 @@ class WeightedNetworks(SampleDiagnostics):
 
 def _finite(found: Predictive, dtype: torch.dtype) -> Predictive:
     """The same, if it is finite on every row."""
-    refuse_overflow(~(found.mean.isfinite().all(-1) & found.total.isfinite()), dtype)
+    total = found.total.reshape(len(found.mean), -1)
+    refuse_overflow(~(found.mean.isfinite().all(-1) & total.isfinite().all(-1)), dtype)
     return found

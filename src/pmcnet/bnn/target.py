@@ -40,7 +40,7 @@ class BayesianTarget:
         likelihood: p(y | output).
         x: inputs (N, ...).
         y: one number per row (N,): the value, or the class from 0; (N, 2) for likelihoods that know
-            more of each row.
+            more of each row; several targets (N, T).
         prior: on the network's parameters.
         n_batches: B, how many mini-batches `factors()` makes of the rows, in their order.
         memory: bytes that evaluations may use for temporaries.

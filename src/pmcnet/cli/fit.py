@@ -22,10 +22,25 @@ class MethodOption(click.Option):
         return super().get_help_record(ctx)
 
 
+def _one_target(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """The target, if one was given."""
+    from pmcnet.errors import InputError
+    from pmcnet.runs.prepare import several_refused
+
+    if len(given) > 1:
+        raise InputError(several_refused(given))
+    return given[0] if given else None
+
+
 def model_options(command: Any) -> Any:
     """The options that fit and compare share."""
     options = [
-        click.option("--target", help="The column to predict; built-in datasets know theirs."),
+        click.option(
+            "--target",
+            multiple=True,
+            callback=_one_target,
+            help="The column to predict; built-in datasets know theirs.",
+        ),
         click.option(
             "--task",
             type=click.Choice(["auto", "regression", "classification"]),

@@ -35,6 +35,7 @@ from pmcnet.estimators.predictions import Array, EncodedRows
 from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.reference_rows import ReferenceRows
 from pmcnet.estimators.setting_checks import check_settings
+from pmcnet.estimators.several_targets import n_targets_of
 from pmcnet.estimators.training_rows import (
     encoded_training,
     read_columns,
@@ -123,12 +124,12 @@ class PMCNetEstimator(UpdatableModel):
         self.check_settings()
         seed = seed_of(self, 0)
         device = resolve_device(self.device)
+        asked = self._asked(y)
         given, held_out, trained = self._given(X, response, weight, seed)
-        rows = self._rows(given, seed, device)
+        rows = self._rows(given, n_targets_of(response, asked.likelihood), seed, device)
         if self.reference_rows_ is not None and trained is not None:
             self.reference_rows_ = self.reference_rows_.numbered(trained + 1)
         unseen = None if held_out is None else self._unseen_rows(held_out)
-        asked = self._asked(y)
         target = rows.target(first(asked, rows))
         chosen = plan(
             target,
@@ -202,11 +203,11 @@ class PMCNetEstimator(UpdatableModel):
         _, numbers = read_columns(raw, self._asked_of_columns())
         return split(given, numbers, seed)
 
-    def _rows(self, given: GivenRows, seed: int, device: torch.device) -> ModelRows:
+    def _rows(self, given: GivenRows, n_targets: int, seed: int, device: torch.device) -> ModelRows:
         """Merged and encoded rows."""
         asked, n_classes = self._asked_of_columns(), self._n_classes
         self.encoder_, rows, inputs = encoded_training(
-            *given, seed, self.feature_scaling, asked, n_classes
+            *given, seed, self.feature_scaling, asked, n_classes, n_targets
         )
         self.reference_rows_ = ReferenceRows.of(self.encoder_, rows, seed)
         return ModelRows(
@@ -220,8 +221,8 @@ class PMCNetEstimator(UpdatableModel):
         )
 
     def _learned_novelty(self, rows: ModelRows, seed: int) -> NoveltyScale | None:
-        """How unlike one another the training rows are; None of images."""
-        if self.reference_rows_ is None:
+        """How unlike one another training rows are; None of images and of several targets."""
+        if self.reference_rows_ is None or self.posterior_.likelihood.n_targets > 1:
             return None
         y, weight = rows.response.y, rows.response.weight
         known = EncodedRows(rows.x, log_exposure_of(y, self.likelihood_))

@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Any, cast
 
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
 from pmcnet.estimators.checks.arviz_groups import each_once, exported, row_names
@@ -156,6 +155,6 @@ class CheckedModel(FittedModel):
         return exported(model, rows, row_names(X, rows), n=n, seed=random_state)
 
     def _checkable(self) -> "PMCNetEstimator":
-        """This model, if it is fitted."""
-        check_is_fitted(self)
+        """This model, if it is fitted, to one target."""
+        self._check_single("a check")
         return cast("PMCNetEstimator", self)

@@ -38,6 +38,7 @@ class ExplainedModel(FittedModel):
                 have exact values, and more columns 4 orders and a Monte Carlo error.
             random_state: of what is drawn.
         """
+        self._check_single("explain")
         sizes = (n_networks, n_background, n_orders)
         return explanation_of(self, X, background, *sizes, random_state)
 
@@ -65,6 +66,7 @@ class ExplainedModel(FittedModel):
             n_points: of a column, at most.
             random_state: of what is drawn.
         """
+        self._check_single("effects")
         return effects_of(self, X, features, n_networks, n_rows, n_points, random_state)
 
     def importance(
@@ -92,5 +94,6 @@ class ExplainedModel(FittedModel):
             shapley: whether the average size of Shapley values follows, of 50 of the rows.
             random_state: of what is drawn.
         """
+        self._check_single("importance")
         sizes = (n_networks, n_rows, n_repeats, shapley)
         return importance_of(self, X, y, *sizes, random_state)

@@ -66,7 +66,7 @@ def fit_posterior(
     start = time.monotonic()
     search = FormulationSearch(rows, asked, plan.name, method, plan.seconds, seed, observers, comm)
     settled = search.found()
-    plan = plan.for_noise(settled.formulation.noise)
+    plan = plan.for_noise(settled.formulation.noise, settled.information)
     method = plan.method
     seconds = time.monotonic() - start if settled.comparisons else 0.0
     target = method.adapted(rows.target(settled.formulation))

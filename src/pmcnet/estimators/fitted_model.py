@@ -108,6 +108,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
 
     def novelty(self, X: Any) -> Novelty:
         """How unlike the training rows each row is, and whether more so than 99 % of them."""
+        self._check_single("novelty")
         rows = self.encoded(X)
         found = self.novelty_of(rows, self.predictive(rows))
         if found is None:
@@ -171,6 +172,16 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def _targets(self, y: Any) -> Tensor:
         """Responses as the likelihood takes them (N,) or (N, 2)."""
         raise NotImplementedError
+
+    def _check_single(self, what: str) -> None:
+        """Raise where there is no fit yet, or one of several targets."""
+        check_is_fitted(self)
+        n = self.posterior_.likelihood.n_targets
+        if n > 1:
+            raise InputError(
+                f"{what} is of a single target, and this model predicts {n}. Fit a model for each "
+                "target that it is wanted for."
+            )
 
     def _units(self) -> Units:
         """The units in which the network predicts y."""

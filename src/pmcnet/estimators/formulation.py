@@ -68,14 +68,14 @@ def candidates(likelihood: str, noise: AskedNoise, task: Task, y: Array) -> list
         likelihood: a name, "auto" or `COUNTS`.
         noise: as asked for.
         task: what is predicted.
-        y: the response (N,), or (N, 2) where more is known of each row.
+        y: the response (N,), (N, 2) where more is known of each row, or several targets (N, T).
     """
     if task == "classification":
         return [("categorical" if likelihood == "auto" else likelihood, "learn")]
     if likelihood == COUNTS:
         return [(each, "learn" if noise == "auto" else noise) for each in COUNT_FAMILIES]
     name = "gaussian" if likelihood == "auto" else likelihood
-    by_row: tuple[Noise, ...] = ("by-row",) if family(name, task).by_row and y.ndim == 1 else ()
+    by_row: tuple[Noise, ...] = ("by-row",) if family(name, task).by_row else ()
     noises: tuple[Noise, ...] = ("learn", *by_row) if noise == "auto" else (noise,)
     if likelihood != "auto" or y.ndim > 1:
         return [(name, each) for each in noises]

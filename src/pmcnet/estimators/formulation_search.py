@@ -1,9 +1,10 @@
 """Which likelihood, noise and prior a fit takes: as asked for, or by the evidence.
 
 Likelihoods and kinds of noise are compared first, with scales by layer; then scales by input and a
-fixed prior, with what won. Each is annealed by small islands on some of the rows. The first
-alternative, the simplest, wins unless log Z of another one is larger by more than its error
-(`tune.alternatives`); among priors the first are scales by layer.
+fixed prior, with what won; then Student's t noise in the place of Gaussian, where residuals of a
+quick fit have heavy tails (`residual_tails`). Each is annealed by small islands on some of the
+rows. The first alternative, the simplest, wins unless log Z of another one is larger by more than
+its error (`tune.alternatives`); among priors the first are scales by layer.
 """
 
 import math
@@ -28,6 +29,7 @@ from pmcnet.estimators.formulation import (
 )
 from pmcnet.estimators.model_rows import ModelRows
 from pmcnet.estimators.observer import FitObserver, Settled
+from pmcnet.estimators.residual_tails import are_heavy
 from pmcnet.methods.base import Method
 from pmcnet.methods.cost import SEARCH_ROWS, Cost
 from pmcnet.methods.evidence_islands import N_PARTICLES, allowance, particle_seconds
@@ -111,16 +113,43 @@ class FormulationSearch:
             alternatives = [chosen._replace(prior_std=prior) for prior in priors]
             chosen, more = self._chosen(alternatives, sampler, comparisons)
             comparisons += [each for each in more if each not in comparisons]
+        if in_time and (heavy := self._with_heavy_tails(chosen)):
+            chosen, more = self._chosen([chosen, *heavy], sampler, comparisons)
+            comparisons += [each for each in more if each not in comparisons]
         reason = _reason(chosen.described, comparisons)
         if reason:
             self._say(reason)
-        return Settled(chosen, comparisons, reason, chosen.prior_std if open_prior else scale)
+        scale = chosen.prior_std if open_prior else scale
+        return Settled(chosen, comparisons, reason, scale, self._information(chosen, comparisons))
+
+    def _information(self, chosen: Formulation, found: Sequence[tune.Comparison]) -> float:
+        """What all rows say of the network, in nats, by those that were compared."""
+        own = [each.log_evidence for each in found if each.name == chosen.described]
+        y, weight = self.rows.response.y, self.rows.response.weight
+        if not own or y.ndim > 1:
+            return math.inf
+        y, n = y[:SEARCH_ROWS], float(weight[:SEARCH_ROWS].sum())
+        variance = float(np.cov(y, aweights=weight[:SEARCH_ROWS], bias=True))
+        constant = -0.5 * n * math.log(2 * math.pi * math.e * variance)
+        return float((own[0] - constant) * weight.sum() / n)
 
     def _candidates(self) -> list[tuple[str, Noise]]:
         """Those whose number of outputs the network can have."""
         rows = self.rows
         found = candidates(self.asked.likelihood, self.asked.noise, rows.task, rows.response.y)
         return found if rows.has_layers else found[:1]
+
+    def _with_heavy_tails(self, chosen: Formulation) -> list[Formulation]:
+        """Student's t noise in the place of Gaussian, where residuals of a quick fit suggest it."""
+        rows, few = self.rows, slice(0, SEARCH_ROWS)  # rows are in random order
+        y = rows.response.y
+        learned = y.ndim == 1 and isinstance(chosen.noise, str) and rows.has_layers
+        if not learned or (self.asked.likelihood, chosen.likelihood) != ("auto", "gaussian"):
+            return []
+        if not are_heavy(rows.x[few].double().cpu().numpy(), y[few], self.seed):
+            return []
+        found = chosen._replace(likelihood="student-t")
+        return [found] if chosen.noise == "learn" else []  # noise by row has heavy tails itself
 
     def _n_runs(self, likelihoods: Sequence[tuple[str, Noise]]) -> int:
         """Runs of islands at most: noise by row needs none for one noise level."""

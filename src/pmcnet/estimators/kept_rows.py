@@ -14,7 +14,10 @@ ROW_NAMES = ("row.inputs", "row.targets", "row.weight")
 
 
 class KeptRows(NamedTuple):
-    """Inputs (N, ...), targets (N,) or (N, 2) in the network's units, and how often each counts."""
+    """Inputs (N, ...), targets in the network's units, and how often each counts.
+
+    Targets are (N,), (N, 2) where more is known of each row, or several (N, T).
+    """
 
     inputs: Tensor
     targets: Tensor
@@ -69,23 +72,25 @@ class KeptRows(NamedTuple):
 
     @classmethod
     def from_tensors(
-        cls, tensors: Mapping[str, Tensor], shape: tuple[int, ...], n_classes: int
+        cls, tensors: Mapping[str, Tensor], shape: tuple[int, ...], likelihood: Likelihood
     ) -> Self | None:
         """Those of a model file, if it holds any.
 
         Args:
             tensors: of the file.
             shape: of one row of inputs.
-            n_classes: of the likelihood, 0 for numbers.
+            likelihood: of the targets.
         """
         if not all(name in tensors for name in ROW_NAMES):
             return None
         rows = cls(*(tensors[name] for name in ROW_NAMES))
         inputs, targets, weight = rows
+        n_targets, n_classes = likelihood.n_targets, likelihood.n_classes
+        columns = ((), (2,)) if n_targets == 1 else ((n_targets,),)
         fine = (
             inputs.shape[1:] == shape
-            and targets.ndim in (1, 2)
-            and targets.shape[1:] in ((), (2,))
+            and targets.ndim > 0
+            and targets.shape[1:] in columns
             and len(inputs) == len(targets) == len(weight) > 0
             and weight.ndim == 1
             and all(part.dtype == torch.float32 and bool(part.isfinite().all()) for part in rows)

@@ -48,7 +48,7 @@ from pmcnet.estimators.reference_rows import ReferenceRows
 from pmcnet.estimators.update import Update, updatable
 from pmcnet.io.atomic import put_folder, write_whole
 from pmcnet.io.files import one_line, parse_json, read_file
-from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
+from pmcnet.io.plain import labels_from_plain, labels_to_plain, numbers_from_plain, plain
 
 if TYPE_CHECKING:
     from pmcnet.estimators.base import PMCNetEstimator
@@ -247,7 +247,9 @@ def _model(cls: type[E], record: dict[str, Any], module: "ModuleSource") -> E:
     if "classes" in record:
         model.classes_ = labels_from_plain(record["classes"])
     else:
-        model.y_mean_, model.y_std_ = float(record["y_mean"]), float(record["y_std"])
+        model.y_mean_, model.y_std_ = (
+            numbers_from_plain(record[name]) for name in ("y_mean", "y_std")
+        )
     if record["feature_names"] is not None:
         model.feature_names_in_ = np.array(record["feature_names"], dtype=object)
     model.verdict_ = Verdict(*record["verdict"])
@@ -273,21 +275,20 @@ def _posterior(
             f"{record['layout']!r:.200}."
         )
     put_buffers(tensors, network, path)
-    shape, n_classes = model.encoder_.input_shape, likelihood.n_classes
-    model.training_rows_ = KeptRows.from_tensors(tensors, shape, n_classes)
+    shape = model.encoder_.input_shape
+    model.training_rows_ = KeptRows.from_tensors(tensors, shape, likelihood)
     model.reference_rows_ = ReferenceRows.from_tensors(tensors, shape)
     model.novelty_scale_ = NoveltyScale.from_tensors(tensors)
     n_islands, n_draws = record["n_islands"], len(tensors["theta"])
     if n_islands and n_draws % n_islands:
         raise ModelFileError(
-            f"{path} has {n_draws} networks, which cannot be {n_islands} islands of equal size. "
-            "Save again."
+            f"{path} has {n_draws} networks, not {n_islands} islands of equal size. Save again."
         )
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
-    error = None if record["population"] else record["log_evidence_error"]
-    kind = Population if record["population"] else RecordedPosterior
-    return kind(
+    equal = record["population"]
+    error = None if equal else record["log_evidence_error"]
+    return (Population if equal else RecordedPosterior)(
         network,
         likelihood,
         samples,

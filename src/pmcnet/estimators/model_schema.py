@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+import numpy as np
+
 from pmcnet.ais.agreement import Quantity
 from pmcnet.ais.verdict import STATUSES
 from pmcnet.bnn.likelihoods.base import Task
@@ -140,8 +142,8 @@ _RECORD = by_kind(
             **_COMMON,
             likelihood=_likelihood("likelihood of numbers", "regression"),
             calibration=CALIBRATION_FORMS["regression"],
-            y_mean=number(),
-            y_std=number(_POSITIVE, LARGEST),
+            y_mean=either(number(), listing(number(), 2)),
+            y_std=either(number(_POSITIVE, LARGEST), listing(number(_POSITIVE, LARGEST), 2)),
         ),
     },
 )
@@ -171,8 +173,12 @@ def check_record(record: Any) -> None:
             "the parts of its encoder do not agree",
         )
         _check(names is None, "images have no feature names")
-    if "classes" in record:
-        values, n_classes = record["classes"]["values"], from_plain(record["likelihood"]).n_classes
+    likelihood = from_plain(record["likelihood"])
+    if "classes" not in record:
+        fitting = all(np.size(record[name]) == likelihood.n_targets for name in ("y_mean", "y_std"))
+        _check(fitting, f"y_mean and y_std are not those of {likelihood.n_targets} target(s)")
+    else:
+        values, n_classes = record["classes"]["values"], likelihood.n_classes
         _check(len(values) == n_classes, f"it has {len(values)} classes for {n_classes} outputs")
         _check(_distinct(values), "a class comes twice")
         # numpy stores each name at the length of the longest

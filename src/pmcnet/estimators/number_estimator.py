@@ -26,12 +26,14 @@ from pmcnet.estimators.two_columns import as_numbers, scored_values
 class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     """The predictions of `PMCNetRegressor`, in units of y.
 
+    Where y is several targets (N, T), so are means, and what else there is one of for each row.
+
     Rows of counts may have an exposure, positive: a number, or one for each row (N,); it is 1 where
     it is absent. Means are proportional to it.
     """
 
-    y_mean_: float
-    y_std_: float
+    y_mean_: float | Array
+    y_std_: float | Array
     calibration_: CalibratedIntervals | None
 
     _task: Task = "regression"
@@ -53,26 +55,28 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         return_error: bool = False,
         exposure: ArrayLike | None = None,
     ) -> Any:
-        """The mean of y (N,).
+        """The mean of y (N,), of several targets (N, T).
 
         Args:
             X: rows.
-            return_std: whether the standard deviation of y, with noise, follows (N,).
-            return_error: whether the Monte Carlo standard error of the mean follows (N,): how far
+            return_std: whether the standard deviation of y, with noise, follows.
+            return_error: whether the Monte Carlo standard error of the mean follows: how far
                 it may be from that of the exact posterior, from the disagreement of islands.
             exposure: of counts, as the other methods take it too.
         """
         rows = self.encoded(X, exposure)
         found = self._with_errors(rows) if return_error else self.predictive(rows)
-        parts = [found.mean[:, 0]]
+        parts = [found.value]
         parts += [np.sqrt(found.total)] if return_std else []
-        parts += [found.error[:, 0]] if return_error else []
+        parts += [found.error.reshape(found.total.shape)] if return_error else []
         return tuple(parts) if len(parts) > 1 else parts[0]
 
     def predict_interval(
         self, X: Any, coverage: float = 0.95, *, exposure: ArrayLike | None = None
     ) -> Array:
         """The central interval (N, 2) that holds y with probability `coverage`, noise included.
+
+        Of several targets it is (N, T, 2), an interval for each.
 
         Its ends are quantiles of the mixture of all weighted networks, not of a Gaussian with its
         moments. Of a model fitted with `conformal=True` they are calibrated: for rows like those of
@@ -94,7 +98,7 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         intervals = self._intervals(rows)
         posterior, x = self._question(rows)
         found, levels = posterior.predict_with_quantiles(x, intervals.levels(coverage))
-        quantiles = self._units().values(levels.mT.double().cpu().numpy())
+        quantiles = self._values_last(levels)
         support = family(self.likelihood_, self._task).support
         return AveragedPrediction.of(found, self._units()), intervals.ends(
             quantiles, coverage, support
@@ -109,12 +113,13 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     ) -> Array:
         """The quantiles `alpha` of y for each row, noise included: (N, len(alpha)).
 
+        Of several targets they are (N, T, len(alpha)).
+
         They are those of the posterior, and never calibrated.
         """
         levels = [float(level) for level in np.atleast_1d(np.asarray(alpha, dtype=np.float64))]
         posterior, x = self._question(self.encoded(X, exposure))
-        found = posterior.quantiles(x, levels)  # (Q, N)
-        return self._units().values(found.mT.double().cpu().numpy())
+        return self._values_last(posterior.quantiles(x, levels))
 
     def predict_draws(
         self,
@@ -124,9 +129,12 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         *,
         exposure: ArrayLike | None = None,
     ) -> Array:
-        """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N)."""
-        draws = self._draws(self.encoded(X, exposure), n_passes, random_state)[..., 0]
-        return self._units().values(draws)
+        """The mean of y by each of `n_passes` networks drawn from the posterior: (R, N).
+
+        Of several targets it is (R, N, T).
+        """
+        draws, units = self._draws(self.encoded(X, exposure), n_passes, random_state), self._units()
+        return units.values(draws.reshape(*draws.shape[:2], *units.shape))
 
     def sample_y(
         self,
@@ -136,18 +144,22 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         *,
         exposure: ArrayLike | None = None,
     ) -> Array:
-        """Draws of y, noise included, each from a network drawn by its weight: (N, n_samples)."""
+        """Draws of y, noise included, each from a network drawn by its weight: (N, n_samples).
+
+        Of several targets they are (N, T, n_samples): all targets of a draw are from one network.
+        """
         posterior, x = self._question(self.encoded(X, exposure))
-        drawn = posterior.sample(x, n_samples, random_state)  # (S, N)
-        return self._units().values(drawn.cpu().numpy().T)
+        return self._values_last(posterior.sample(x, n_samples, random_state))
 
     def log_predictive(self, X: Any, y: ArrayLike, *, exposure: ArrayLike | None = None) -> Array:
         """Log-density of each y under its predictive distribution, in units of y (N,).
 
+        Of several targets it is the joint one.
+
         Args:
             X: rows.
-            y: their responses (N,); times and events (N, 2), where a censored row has the logarithm
-                of the probability that its event comes later.
+            y: their responses (N,) or (N, T); times and events (N, 2), where a censored row has the
+                logarithm of the probability that its event comes later.
             exposure: of counts.
         """
         posterior, x = self._question(self.encoded(X, exposure))
@@ -162,11 +174,19 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         *,
         exposure: ArrayLike | None = None,
     ) -> float:
-        """R squared of the mean of y, at most 1; of times only where no row is censored."""
+        """R squared of the mean of y, at most 1; of several targets the average.
+
+        It is one of times only where no row is censored.
+        """
         check_is_fitted(self)
-        values = scored_values(y, self.likelihood_)
+        values = scored_values(y, self.likelihood_, np.size(self.y_mean_))
         mean = self.predict(X, exposure=exposure)
         return float(r2_score(values, mean, sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
 
     def _intervals(self, rows: EncodedRows) -> Intervals:
         """How these rows get their intervals."""
@@ -187,8 +207,12 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
         members = family(self.likelihood_, self._task)
         return torch.as_tensor(members.targets(as_numbers(y), self._units()))
 
+    def _values_last(self, found: Tensor) -> Array:
+        """Numbers (K, N) or (K, N, T) in units of y: (N, K) or (N, T, K)."""
+        return np.moveaxis(self._units().values(found.double().cpu().numpy()), 0, -1)
+
     def _units(self) -> Units:
-        return Units(self.y_mean_, self.y_std_)
+        return Units(self.y_mean_, self.y_std_)  # type: ignore[arg-type]
 
     def _set_units(self, units: Units) -> None:
         self.y_mean_, self.y_std_ = units

@@ -1,5 +1,6 @@
 """What a fit reports while it goes on."""
 
+import math
 from typing import Any, NamedTuple, Protocol, Self
 
 from pmcnet.estimators.formulation import Formulation, PriorStd
@@ -11,12 +12,15 @@ class Settled(NamedTuple):
     """What was chosen, the comparisons, and the choice in a sentence, "" where none was made.
 
     `scale` is how the prior's standard deviation is still to be searched, or what is settled.
+    `information` is what the rows say of the network, in nats: log Z less the log-density of the
+    same rows under one normal distribution; infinite where nothing was compared.
     """
 
     formulation: Formulation
     comparisons: list[Comparison]
     reason: str
     scale: PriorStd
+    information: float = math.inf
 
     def with_prior(self, sigma: float) -> Self:
         """The same with the standard deviation that was found."""

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class Uncertainty(NamedTuple):
-    """Per row (N,), with total = aleatoric + epistemic.
+    """Per row (N,), of several targets (N, T), with total = aleatoric + epistemic.
 
     Classes: entropy of the averaged prediction, average entropy, mutual information, in nats.
     Regression: variances.
@@ -29,7 +29,7 @@ class Uncertainty(NamedTuple):
 class AveragedPrediction(NamedTuple):
     """The averaged prediction of N rows, and its uncertainty as `Uncertainty` has it.
 
-    `mean` is (N, C): class probabilities, or E[y] with C = 1. `error` (N, C) is the Monte Carlo
+    `mean` is (N, C): class probabilities, or E[y] of each target. `error` (N, C) is the Monte Carlo
     standard error of `mean`, (N, 0) where the method has no islands or chains to tell it.
     """
 
@@ -44,16 +44,25 @@ class AveragedPrediction(NamedTuple):
         """What a posterior predicts, in units of y."""
         mean, total, aleatoric, epistemic, error = (part.double().cpu().numpy() for part in found)
         variances = (units.variances(part) for part in (total, aleatoric, epistemic))
-        return cls(units.values(mean), *variances, units.scale * error)  # type: ignore[call-arg]
+        if error.size:
+            error = units.scale * error
+        return cls(units.values(mean), *variances, error)  # type: ignore[call-arg]
+
+    @property
+    def value(self) -> Array:
+        """E[y] of a regression as y is given: (N,), of several targets (N, T)."""
+        return self.mean.reshape(self.total.shape)
 
     @property
     def monte_carlo_error(self) -> Array | None:
-        """One number for each row (N,); None where nothing tells it.
+        """One number for each row (N,), or for each target (N, T); None where nothing tells it.
 
         That of E[y]; of probabilities the expected total variation between stated and exact ones.
         """
-        if self.error.shape[1] < 2:
-            return self.error[:, 0] if self.error.shape[1] else None
+        if not self.error.shape[1]:
+            return None
+        if self.total.shape == self.mean.shape or self.error.shape[1] == 1:
+            return self.error.reshape(self.total.shape)
         return np.asarray(expected_tv(self.error))
 
     @property

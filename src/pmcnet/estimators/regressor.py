@@ -6,14 +6,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_array, column_or_1d  # type: ignore[import-untyped]
 
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn.likelihoods.exposed_counts import COUNT_FAMILIES
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.errors import InputError
-from pmcnet.estimators.columns import are_times
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.exposure import (
     Counted,
@@ -28,8 +26,10 @@ from pmcnet.estimators.networks import ModuleSource
 from pmcnet.estimators.number_estimator import NumberEstimator
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.predictions import Array
+from pmcnet.estimators.response_numbers import checked_numbers
+from pmcnet.estimators.several_targets import are_several, check_several, likelihood_of_several
 from pmcnet.estimators.training_rows import checked_weight
-from pmcnet.estimators.two_columns import TIMES, is_by_row, times_and_events, with_noise
+from pmcnet.estimators.two_columns import is_by_row, with_noise
 from pmcnet.methods.settings import Value
 
 
@@ -132,8 +132,10 @@ class PMCNetRegressor(NumberEstimator):
         Args:
             X: rows (N, d): an array, or a table of pandas, polars or pyarrow; with a module also
                 images (N, C, H, W).
-            y: one number per row (N,); for times until an event (N, 2), the time and whether the
-                event was observed then (1) or the row is censored (0), or a structured array.
+            y: one number per row (N,), or several targets (N, T), which are independent given the
+                network; for times until an event, likelihood "censored", (N, 2), the time and
+                whether the event was observed then (1) or the row is censored (0), or a structured
+                array.
             sample_weight: how often each row counts (N,).
             exposure: of counts, the time, area or number at risk of each row (N,), positive; the
                 mean count is proportional to it. Likelihood "auto" then compares the families of
@@ -205,7 +207,7 @@ class PMCNetRegressor(NumberEstimator):
         return super().restore_rows(X, _with_exposure(y, exposure), sample_weight)
 
     def _response_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-        """The numbers (N,) or (N, 2), and weights."""
+        """The numbers (N,), (N, 2) or (N, T), and weights."""
         asked, exposure = self._asked(y), None
         if isinstance(y, Counted):
             y, exposure = y
@@ -216,7 +218,8 @@ class PMCNetRegressor(NumberEstimator):
                 f"noise must be one of {', '.join(NOISES)}, or a positive standard deviation in "
                 f"units of y; got {self.noise!r}."
             )
-        response = _response(y, two_columns=self.likelihood.startswith(TIMES))
+        response = checked_numbers(y, asked.likelihood)
+        check_several(response, self.likelihood, asked.likelihood, self.conformal)
         if noise is not self.noise:
             response = with_noise(response, self.noise, asked.likelihood)
         if exposure is not None:
@@ -227,7 +230,7 @@ class PMCNetRegressor(NumberEstimator):
         return response, checked_weight(sample_weight, response)
 
     def _more_of(self, y: Any, sample_weight: ArrayLike | None) -> tuple[Array, Array]:
-        """The numbers (N,) or (N, 2) of the fitted likelihood, and weights."""
+        """The numbers of the fitted likelihood, and weights."""
         if is_by_row(self.noise):
             raise InputError(
                 "the noise of each training row was given, and that of other rows is not known. "
@@ -237,7 +240,7 @@ class PMCNetRegressor(NumberEstimator):
         if isinstance(y, Counted):
             y, exposure = y
             check_family(self.likelihood_)
-        response = _response(y, two_columns=self.likelihood_.startswith(TIMES))
+        response = checked_numbers(y, self.likelihood_)
         if exposure is not None:
             response = np.column_stack([response, checked_exposure(exposure, len(response))])
         family(self.likelihood_, self._task).targets(response, self._units())
@@ -248,44 +251,15 @@ class PMCNetRegressor(NumberEstimator):
 
     def _asked(self, y: Any) -> Asked:
         noise: Any = "learn" if is_by_row(self.noise) else self.noise
-        exposed = isinstance(y, Counted)
-        likelihood = likelihood_of_counts(self.likelihood) if exposed else self.likelihood
-        return Asked(likelihood, noise, self.prior_std)
+        return Asked(_likelihood_of(y, self.likelihood), noise, self.prior_std)
 
 
 def _with_exposure(y: Any, exposure: ArrayLike | None) -> Any:
     return y if exposure is None else Counted(y, exposure)
 
 
-def _response(y: Any, *, two_columns: bool) -> Array:
-    """Y as finite numbers (N,), or (N, 2) where there may be two columns."""
-    if y is None:
-        raise InputError("requires y to be passed, but the target y is None")
-    y = times_and_events(y) if two_columns else y
-    if are_times(np.asarray(y).ravel()):
-        raise InputError(
-            "y holds dates; it must hold numbers. Turn them into numbers, e.g. days since the "
-            "first."
-        )
-    try:
-        # it looks for infinities by a sum, which may overflow
-        with np.errstate(over="ignore", invalid="ignore"):
-            array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    except OverflowError as error:
-        raise InputError(
-            f"y holds a number too large for double precision ({error}). Scale y."
-        ) from error
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-        raise InputError(
-            f"y must be numbers ({error}). For classes use PMCNetClassifier."
-        ) from error
-    if two_columns and array.ndim > 1 and array.shape[1] == 2:
-        return np.asarray(array, dtype=np.float64)
-    if array.ndim > 1 and array.shape[1] > 1:
-        raise InputError(
-            f"y must be one number per row, (N,); got {array.shape}. Fit one model for each column "
-            "of y."
-        )
-    return np.asarray(column_or_1d(array, warn=True), dtype=np.float64)
+def _likelihood_of(y: Any, likelihood: str) -> str:
+    """What an estimator's likelihood means for y as it was given."""
+    if isinstance(y, Counted):
+        return likelihood_of_counts(likelihood)
+    return likelihood_of_several(likelihood) if are_several(y, likelihood) else likelihood

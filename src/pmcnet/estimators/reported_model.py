@@ -5,7 +5,6 @@ from typing import Any, cast
 
 from numpy.typing import ArrayLike
 from sklearn import get_config  # type: ignore[import-untyped]
-from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
 
 from pmcnet.estimators.fitted_model import FittedModel
 
@@ -38,7 +37,7 @@ class ReportedModel(FittedModel):
         """
         from pmcnet.estimators.evaluation.model_report import Asked, write_page
 
-        check_is_fitted(self)
+        self._check_single("a report")
         asked = Asked(title, exposure, n_passes, random_state)
         return write_page(cast(Any, self), path, X, y, asked)
 

@@ -65,7 +65,7 @@ def surprise_of(
     Args:
         posterior: before the update.
         rows: the inputs.
-        y: the responses (N,).
+        y: the responses (N,) or (N, T).
         weight: how often each counts (N,).
         members: of the likelihood's family.
         units: of y.
@@ -75,14 +75,14 @@ def surprise_of(
     thinned = posterior.thinned(N_NETWORKS, seed)
     cached = cast(Network, CachedNetwork(thinned.network))
     mixture, _ = predicting(replace(thinned, network=cached, memory=_MEMORY), rows)
-    drawn = units.values(drawing.sample(x, N_SIMULATED, seed).cpu().numpy())  # (S, N)
+    drawn = units.values(drawing.sample(x, N_SIMULATED, seed).cpu().numpy())  # (S, N[, T])
     try:
         simulated = [members.targets(each, units) for each in drawn]
     except InputError:  # rounded to an end of its range
         return None
     every = torch.as_tensor(np.stack([members.targets(y, units), *simulated])).to(
         x.device
-    )  # (1 + S, N)
+    )  # (1 + S, N[, T])
     share = torch.as_tensor(weight / weight.sum()).to(x.device)
     mean = _log_predictive(mixture, x, every, share)
     observed, others = float(mean[0]), mean[1:]

@@ -25,7 +25,7 @@ NO_NUMBERS = np.arange(0)
 
 
 class TrainingRows(NamedTuple):
-    """Raw rows (N, ...), targets (N,) and how often each counts (N,).
+    """Raw rows (N, ...), targets (N,), (N, 2) or (N, T) and how often each counts (N,).
 
     `number` (N,) is where each was among the rows that were merged, from 1.
     """
@@ -75,24 +75,26 @@ def encoded_training(
     scaling: Scaling,
     asked: ColumnsAsked,
     n_classes: int | None,
+    n_targets: int = 1,
 ) -> EncodedTraining:
     """Merge checked rows, a table or images, and learn an encoder from them.
 
     Args:
         raw: the rows.
-        y: targets (N,) or (N, 2), or places of classes.
+        y: targets (N,), (N, 2) or (N, T), or places of classes.
         weight: how often each row counts (N,).
         seed: of the order of the merged rows.
         scaling: of numbers.
         asked: what is said of columns.
         n_classes: of a classification.
+        n_targets: of a regression.
     """
     _check_some(len(raw))
     columns, numbers = read_columns(raw, asked)
     rows = merged(numbers, y, weight, seed)
     _check_some(len(rows.y))
     encoder: Encoder
-    targets = level_targets(rows, n_classes)
+    targets = level_targets(rows, n_classes, n_targets)
     if columns is None:
         encoder = ImageEncoder.fit(rows.x, rows.weight, scaling)
     else:
@@ -101,11 +103,17 @@ def encoded_training(
 
 
 def encoded_again(
-    encoder: Encoder, raw: Any, y: Array, weight: Array, seed: int, n_classes: int | None
+    encoder: Encoder,
+    raw: Any,
+    y: Array,
+    weight: Array,
+    seed: int,
+    n_classes: int | None,
+    n_targets: int = 1,
 ) -> EncodedTraining:
     """The rows that an encoder has learned from, as `encoded_training` gave them."""
     rows = merged(encoder.rows(raw), y, weight, seed)
-    inputs = encoder.encode_training(rows.x, rows.weight, level_targets(rows, n_classes))
+    inputs = encoder.encode_training(rows.x, rows.weight, level_targets(rows, n_classes, n_targets))
     return EncodedTraining(encoder, rows, inputs)
 
 
@@ -124,15 +132,15 @@ def _check_some(n_rows: int) -> None:
         )
 
 
-def level_targets(rows: TrainingRows, n_classes: int | None) -> Matrix:
-    """What levels are averaged by (N, C): the target, or indicators of all classes but the last.
+def level_targets(rows: TrainingRows, n_classes: int | None, n_targets: int = 1) -> Matrix:
+    """What levels are averaged by (N, C): the targets, or indicators of all classes but the last.
 
     Of two columns, of counts with exposures or times with events, it is the first.
     """
     if n_classes is not None:
         found: Matrix = np.eye(n_classes)[rows.y.astype(np.int64)][:, : n_classes - 1]
         return found
-    y = rows.y.reshape(len(rows.y), -1)[:, :1]
+    y = rows.y.reshape(len(rows.y), -1)[:, :n_targets]
     return scaled(y, *moments(y, rows.weight[:, None]))
 
 

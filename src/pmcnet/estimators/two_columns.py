@@ -69,15 +69,16 @@ def as_numbers(y: Any) -> Array:
     return np.asarray(times_and_events(y), dtype=np.float64)
 
 
-def scored_values(y: Any, likelihood: str) -> Any:
-    """The responses (N,) that R squared is of; two columns are refused where it is of none.
+def scored_values(y: Any, likelihood: str, n_targets: int) -> Any:
+    """The responses (N,) or (N, T) that R squared is of; others are refused.
 
     Args:
         y: as it was given.
         likelihood: of the model.
+        n_targets: that it predicts.
     """
     if not likelihood.startswith(TIMES):
-        if np.ndim(y) > 1 and np.shape(y)[1] > 1:
+        if n_targets == 1 and np.ndim(y) > 1 and np.shape(y)[1] > 1:
             raise InputError(
                 f"y must be one number per row, (N,); got {np.shape(y)}. Give exposures of counts "
                 "as exposure=."

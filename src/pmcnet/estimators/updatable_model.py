@@ -22,6 +22,7 @@ from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.predictions import Array, EncodedRows
 from pmcnet.estimators.progress_display import displayed
 from pmcnet.estimators.reported_model import ReportedModel
+from pmcnet.estimators.several_targets import n_targets_of
 from pmcnet.estimators.training_rows import TrainingRows, encoded_again
 from pmcnet.estimators.update import Updated, kept, seed_of, updatable, updated
 
@@ -74,7 +75,7 @@ class UpdatableModel(ExplainedModel, CheckedModel, ReportedModel):
 
     def _more_reference(self, found: Updated) -> dict[str, Any]:
         """The reference rows with some of the new ones, and what is novel beside them."""
-        if self.reference_rows_ is None:
+        if self.reference_rows_ is None or self.novelty_scale_ is None:
             return {}
         number = found.update.number
         seed, weight = seed_of(self, number), found.rows.weight.double().numpy()
@@ -112,7 +113,13 @@ class UpdatableModel(ExplainedModel, CheckedModel, ReportedModel):
         raw = checked_rows(self, X, reset=False)
         check_consistent_length(raw, response)
         known = encoded_again(
-            self.encoder_, raw, response, weight, seed_of(self, 0), self._n_classes
+            self.encoder_,
+            raw,
+            response,
+            weight,
+            seed_of(self, 0),
+            self._n_classes,
+            n_targets_of(response, self.likelihood_),
         )
         self.training_rows_ = kept(self, known.rows, known.inputs)
         return self

@@ -216,7 +216,7 @@ def _surprise(model: "PMCNetEstimator", rows: TrainingRows, seed: int) -> Surpri
     """What the new rows are to the model before the update; None where some are censored."""
     inputs = torch.as_tensor(model.encoder_.encode(rows.x))
     x, y = EncodedRows(inputs.to(model.posterior_.theta)), rows.y
-    if y.ndim == 2:
+    if y.ndim == 2 and model.posterior_.likelihood.n_targets == 1:
         second, y = y[:, 1], y[:, 0]
         if model.likelihood_ in COUNT_FAMILIES:
             x = with_exposure(x, second, model.likelihood_)

@@ -49,3 +49,8 @@ def labels_from_plain(state: Mapping[str, Any]) -> NDArray[Any]:
     known = _TYPES[state["type"]]
     values = [known(value) for value in state["values"]]
     return np.array(values, dtype=object) if state["object"] else np.array(values)
+
+
+def numbers_from_plain(stored: Any) -> Any:
+    """A number, or an array of several."""
+    return np.array(stored, dtype=np.float64) if isinstance(stored, list) else float(stored)

@@ -1,5 +1,6 @@
 """From settings to rows: the table is read and checked before anything is written."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -150,9 +151,21 @@ def _left_out(columns: Columns) -> str:
 def _target(settings: RunSettings, frame: "DataFrame") -> str:
     if settings.target == "" and settings.data in data.names():
         return data.built_in_target(settings.data)
-    if settings.target not in map(str, frame.columns):
+    names = set(map(str, frame.columns))
+    if settings.target not in names:
+        several = [name.strip() for name in settings.target.split(",")]
+        if len(several) > 1 and names.issuperset(several):
+            raise InputError(several_refused(several))
         raise InputError(missing(frame.columns, settings.target, settings.data, "target"))
     return settings.target
+
+
+def several_refused(names: Sequence[str]) -> str:
+    """Says that a run has one target."""
+    return (
+        f"a run predicts one target; got {len(names)}: {', '.join(names)}. Fit each in a run of "
+        "its own, or all of them in Python: PMCNetRegressor().fit(X, Y)."
+    )
 
 
 def _check_size(frame: "DataFrame", settings: RunSettings) -> None:

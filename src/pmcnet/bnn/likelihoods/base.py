@@ -56,6 +56,11 @@ class Likelihood(Protocol):
         ...
 
     @property
+    def n_targets(self) -> int:
+        """T, how many targets a row has that are predicted together; 1 but for a few families."""
+        ...
+
+    @property
     def n_extra(self) -> int:
         """E, how many parameters the likelihood itself has."""
         ...
@@ -63,7 +68,8 @@ class Likelihood(Protocol):
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """Outputs (P, N, C), data, own parameters (P, E) -> log p of each row (P, N).
 
-        Data are (N,); for a family with a second column they are (N,) or (N, 2).
+        Data are (N,); for a family with a second column they are (N,) or (N, 2), of several
+        targets (N, T).
         """
         ...
 
@@ -88,28 +94,31 @@ class Likelihood(Protocol):
         ...
 
     def mean(self, output: Tensor, extra: Tensor) -> Tensor:
-        """E[y | output]: (P, N, 1) for regression, probabilities (P, N, n_classes) for classes."""
+        """E[y | output]: (P, N, T) for regression, probabilities (P, N, n_classes) for classes."""
         ...
 
     def aleatoric(self, mean: Tensor, output: Tensor, extra: Tensor) -> Tensor:
         """Uncertainty of y under each network: noise variance, or entropy.
 
-        (P, N), or (P, 1) where it is the same for every row.
+        (P, N), or (P, 1) where it is the same for every row; of several targets with a last axis T.
         """
         ...
 
     def total(self, mean: Tensor, aleatoric: Tensor, variance: Tensor) -> Tensor:
-        """Uncertainty of y under the averaged prediction, its mean and variance (N, C): (N,)."""
+        """Uncertainty of y under the averaged prediction, its mean and variance (N, C).
+
+        It is (N,), of several targets (N, T).
+        """
         ...
 
     def sample(self, output: Tensor, extra: Tensor, source: Stream) -> Tensor:
-        """One draw of y from each network for each row: (P, N), float64."""
+        """One draw of y from each network for each row: (P, N) or (P, N, T), float64."""
         ...
 
     def quantiles(
         self, output: Tensor, extra: Tensor, weight: Tensor, levels: Sequence[float]
     ) -> Tensor:
-        """Quantiles of the mixture of networks with weights (P,): (N, Q)."""
+        """Quantiles of the mixture of networks with weights (P,): (N, Q) or (N, Q, T)."""
         ...
 
     @property
@@ -144,7 +153,7 @@ class Family(Likelihood, Protocol):
 
     @classmethod
     def targets(cls, y: Array, units: Units) -> Array:
-        """The response (N,) or (N, 2) in these units, as `log_prob` takes it."""
+        """The response (N,), (N, 2) or (N, T) in these units, as `log_prob` takes it."""
         ...
 
     @classmethod
@@ -163,6 +172,7 @@ class Stored:
 
     stored_form: ClassVar[Mapping[str, Form]] = {}
     by_row: ClassVar[bool] = False
+    n_targets: ClassVar[int] = 1
     support: ClassVar[Support] = Support()
 
     def to_plain(self) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pmcnet.bnn.likelihoods.counts import NegativeBinomial, Poisson
 from pmcnet.bnn.likelihoods.fractions import Beta
 from pmcnet.bnn.likelihoods.gaussian import Gaussian, LearnedGaussian, RowGaussian
 from pmcnet.bnn.likelihoods.known_noise import KnownGaussian
+from pmcnet.bnn.likelihoods.multi_target import MultiGaussian, MultiStudentT
 from pmcnet.bnn.likelihoods.ordinal import Ordinal
 from pmcnet.bnn.likelihoods.positive import LogNormal, RowLogNormal
 from pmcnet.bnn.likelihoods.shaped_noise import (
@@ -24,6 +25,8 @@ from pmcnet.io.schema import Form, table, text
 FAMILIES: dict[str, tuple[type[Family], ...]] = {
     "gaussian": (Gaussian, LearnedGaussian, RowGaussian, KnownGaussian),
     "student-t": (StudentT, RowStudentT),
+    "multi-gaussian": (MultiGaussian,),
+    "multi-student-t": (MultiStudentT,),
     "laplace": (LaplaceNoise, RowLaplaceNoise),
     "poisson": (Poisson,),
     "negative-binomial": (NegativeBinomial,),

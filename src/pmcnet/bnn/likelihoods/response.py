@@ -19,9 +19,9 @@ class Response(NamedTuple):
     """All that a likelihood may be built from.
 
     `y` holds one number per row (N,), a value or the code of a class from 0; for some families a
-    second column is known of each row (N, 2): see there. `weight` is how often each row counts
-    (N,). `noise` is "learn", "by-row" or a standard deviation in units of y; `n_classes` is the
-    number of classes.
+    second column is known of each row (N, 2): see there. Several targets are (N, T). `weight` is
+    how often each row counts (N,). `noise` is "learn", "by-row" or a standard deviation in units of
+    y; `n_classes` is the number of classes.
     """
 
     y: Array
@@ -31,10 +31,18 @@ class Response(NamedTuple):
 
 
 class Units(NamedTuple):
-    """y = offset + scale z, where z is what the network predicts."""
+    """y = offset + scale z, where z is what the network predicts.
+
+    Of several targets, offset and scale are one number for each (T,).
+    """
 
     offset: float = 0.0
     scale: float = 1.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the values of one row: (), of several targets (T,)."""
+        return np.shape(self.scale)
 
     def to_network(self, y: Array) -> Array:
         """Values of y in the network's units."""
@@ -50,7 +58,7 @@ class Units(NamedTuple):
 
     def log_density(self, log_density: Array) -> Array:
         """Log-densities of z as those of y."""
-        return np.asarray(log_density - np.log(self.scale))
+        return np.asarray(log_density - np.log(self.scale).sum())
 
 
 def standardised(y: Array, weight: Array) -> Units:
