@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow check format coverage browser clean
+.PHONY: help setup demo test test-slow check format results coverage browser clean
 
 help:
 	@echo "make demo       set up, run the demo, print where its report is"
@@ -13,6 +13,7 @@ help:
 	@echo "make test-slow  the tests that take minutes"
 	@echo "make check      lint, format and types"
 	@echo "make format     apply the formatter"
+	@echo "make results    write the README's table and the figures from docs/results/*.json"
 	@echo "make coverage   the test suite with branch coverage, which must be 90 %"
 	@echo "make browser    install Chromium and its driver (Debian, as root), for report tests"
 	@echo "make clean      remove .venv and caches"
@@ -49,6 +50,11 @@ check: setup
 format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The README's table of results and the figures come from docs/results/*.json alone.
+results: setup
+	$(BIN)/python benchmarks/readme_table.py
+	$(BIN)/python benchmarks/result_figures.py
 
 # Folder by folder, so that one that fails says so at once.
 PARTS := $(sort $(dir $(wildcard tests/*/test_*.py))) $(wildcard tests/test_*.py)
