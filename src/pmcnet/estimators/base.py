@@ -20,6 +20,7 @@ from pmcnet.estimators.conformal.calibration_rows import GivenRows, SplitRows, s
 from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.fit import fit_posterior
+from pmcnet.estimators.fit_log import log_columns, log_verdict, logged
 from pmcnet.estimators.formulation import SEARCHES, PriorStd
 from pmcnet.estimators.formulation_search import Asked, first
 from pmcnet.estimators.input_rows import Unseen, checked_rows
@@ -121,6 +122,8 @@ class PMCNetEstimator(UpdatableModel):
         device = resolve_device(self.device)
         given, held_out = self._given(X, response, weight, seed)
         rows = self._rows(given, seed, device)
+        watching = logged(observers, comm)
+        log_columns(self, comm)
         unseen = None if held_out is None else self._unseen_rows(held_out)
         asked = self._asked(y)
         target = rows.target(first(asked, rows))
@@ -133,7 +136,7 @@ class PMCNetEstimator(UpdatableModel):
             compared=rows.can_sample_scales() and self.prior_std in ("auto", "hierarchical"),
         )
         with coarse(target.least_piece is not None):
-            settings = {"seed": seed, "state": state, "observers": observers, "comm": comm}
+            settings = {"seed": seed, "state": state, "observers": watching, "comm": comm}
             outcome = fit_posterior(rows, chosen, asked, **settings)
         memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
@@ -148,6 +151,7 @@ class PMCNetEstimator(UpdatableModel):
         self.calibration_ = None if unseen is None else self._calibrated(unseen)
         self.update_ = None
         self.training_rows_ = None if islands_of(self) is None else KeptRows.of(outcome.target)
+        log_verdict(self.verdict_, comm)
         return self
 
     def __sklearn_tags__(self) -> Any:

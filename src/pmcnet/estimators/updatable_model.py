@@ -11,7 +11,9 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     check_is_fitted,
 )
 
+from pmcnet.ais.comm import SERIAL
 from pmcnet.errors import DriftWarning, InputError
+from pmcnet.estimators.fit_log import log_verdict
 from pmcnet.estimators.fitted_model import FittedModel
 from pmcnet.estimators.input_rows import check_seen, checked_rows
 from pmcnet.estimators.observer import FitObserver
@@ -64,6 +66,7 @@ class UpdatableModel(FittedModel):
         parts = {"posterior_": found.posterior, "verdict_": found.posterior.verdict}
         parts |= {"history_": found.history, "training_rows_": found.rows}
         self.__dict__.update(parts, update_=found.update)  # at once: a signal comes before or after
+        log_verdict(self.verdict_, SERIAL)
         return self
 
     def restore_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
