@@ -1,4 +1,6 @@
-"""The figures of docs/results, drawn from the JSON files there. `make results` calls this script.
+"""The figures of docs/results and docs/explanation, drawn from the JSON files of results.
+
+`make results` calls this script.
 
 python benchmarks/result_figures.py
 """
@@ -82,9 +84,28 @@ def messy_tables() -> None:
     save(figure, "messy_tables")
 
 
+def degeneracy() -> None:
+    """Effective draws of each run of the paper's shallow tables."""
+    names = ("ionosphere", "wine", "glass", "control-sizes", "control-variants")
+    figure, axes = plt.subplots(figsize=(6.4, 3), layout="constrained")
+    spread = np.random.default_rng(0)
+    for place, name in enumerate(reversed(names)):
+        effective = [run["diagnostics"]["ess"] for run in stored(name)["runs"]]
+        height = place + spread.uniform(-0.15, 0.15, len(effective))
+        axes.scatter(effective, height, s=14, color=ACCENT, alpha=0.6, linewidths=0)
+    axes.axvline(5000, color=GREY, linestyle="--")
+    axes.text(4300, len(names) - 0.45, "all 5000 draws", ha="right", color=GREY, fontsize=9)
+    axes.set_yticks(range(len(names)), [name.replace("-", ", ") for name in reversed(names)])
+    axes.set(xscale="log", xlim=(0.8, 8000), ylim=(-0.5, len(names) - 0.2))
+    axes.set(xlabel="effective draws of the last step")
+    plain(axes)
+    save(figure, "../explanation/degeneracy")
+
+
 def main() -> None:
     """Draw all."""
     plt.rcParams["svg.hashsalt"] = "pmcnet"
+    degeneracy()
     stated_errors()
     messy_tables()
 

@@ -12,18 +12,18 @@ import numpy as np
 from pmcnet import PMCNetRegressor
 
 rng = np.random.default_rng(0)
-x = np.sort(rng.uniform(-2, 2, 120))[:, None]
+x = np.sort(rng.uniform(-2, 2, 60))[:, None]
 sigma = 0.05 + 0.3 * (x[:, 0] > 0)
-y = np.sin(2 * x[:, 0]) + sigma * rng.normal(size=120)
+y = np.sin(2 * x[:, 0]) + sigma * rng.normal(size=60)
 
 # %%
-# Two fits of the same rows. Four islands of 16 networks are few; the default is 8 of 64.
+# Two fits of the same rows. Four islands of 8 networks are few; the default is 8 of 64.
 
 settings = {
-    "hidden_layer_sizes": (8,),
+    "hidden_layer_sizes": (5,),
     "likelihood": "gaussian",
     "prior_std": "layer",
-    "method_options": {"n_islands": 4, "n_particles": 16},
+    "method_options": {"n_islands": 4, "n_particles": 8},
     "random_state": 0,
 }
 one_level = PMCNetRegressor(noise="learn", **settings).fit(x, y)
