@@ -1,14 +1,23 @@
 """The site: `make docs` builds it into out/site."""
 
 import os
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "src"))
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
+import sphinx_click.ext  # noqa: E402
+from sphinx.application import Sphinx  # noqa: E402
+from sphinx.ext.autodoc.mock import mock  # noqa: E402
+
 import pmcnet  # noqa: E402
+
+# sphinx-click takes the module of this name for the function, from Sphinx 9 on.
+sphinx_click.ext.mock = mock
 
 project = "pmcnet"
 author = "The pmcnet authors"
@@ -25,8 +34,13 @@ extensions = [
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_static"]
-# A guide that is not written yet may be in a list already.
-suppress_warnings = ["toc.empty_glob", "config.cache"]
+suppress_warnings = [
+    "config.cache",
+    "ref.python",
+    "sphinx_autodoc_typehints.forward_reference",
+    "sphinx_autodoc_typehints.guarded_import",
+]
+default_role = "code"
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
@@ -44,7 +58,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "tutorials",
     "filename_pattern": r"\.py$",
     "ignore_pattern": r"mixture\.py$",
-    "within_subsection_order": "ExplicitOrderKey",
+    "within_subsection_order": "gallery_order.GalleryOrder",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
@@ -72,3 +86,44 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": []}
+
+LISTED = re.compile(r"```\{toctree\}(.*?)```", re.DOTALL)
+
+
+def add_guides(app: Sphinx, name: str, source: list[str]) -> None:
+    """Put every guide that is in no other list into that of how_to, so that new ones are found."""
+    if name != "how_to":
+        return
+    folder = Path(app.srcdir)
+    pages = {page.stem: page.read_text() for page in folder.glob("*.md")}
+    listed = {
+        "index",
+        *" ".join(found for t in pages.values() for found in LISTED.findall(t)).split(),
+    }
+    guides = sorted(pages.keys() - listed)
+    source[0] = source[0].replace("GUIDES", "\n".join(guides))
+
+
+def escaped(
+    app: Sphinx, kind: str, name: str, object_: Any, options: Any, lines: list[str]
+) -> None:
+    """Docstrings are plain English: their bars and stars are no markup."""
+    for i, line in enumerate(lines):
+        parts = re.split(r"(`[^`]*`)", line)
+        lines[i] = "".join(p if p[:1] == "`" else re.sub(r"([|*])", r"\\\1", p) for p in parts)
+
+
+def left_out(
+    app: Sphinx, kind: str, name: str, object_: Any, skipped: bool, options: Any
+) -> bool | None:
+    """What scikit-learn adds to its estimators is described there."""
+    from_sklearn = str(getattr(object_, "__module__", "")).startswith("sklearn")
+    routing = name.startswith("set_") and name.endswith("_request")
+    return True if from_sklearn or routing else None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect the functions above."""
+    app.connect("source-read", add_guides)
+    app.connect("autodoc-process-docstring", escaped, priority=400)
+    app.connect("autodoc-skip-member", left_out)
