@@ -82,9 +82,8 @@ $(DOCS_READY): pyproject.toml constraints.txt
 	touch $(DOCS_READY)
 
 docs: $(DOCS_READY)
-	OMP_NUM_THREADS=1 $(DOCS)/bin/python -W ignore::DeprecationWarning \
-	  -W ignore::PendingDeprecationWarning -m sphinx --fail-on-warning --keep-going \
-	  --jobs $(JOBS) --quiet -d out/site-cache docs out/site
+	OMP_NUM_THREADS=1 $(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going \
+	  --quiet -d out/site-cache docs out/site
 
 # The wheel is tried in an environment that holds it alone.
 PACKAGE := .venv-package

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from sphinx.ext.autodoc.mock import mock  # noqa: E402
 
 import pmcnet  # noqa: E402
 
+# Of sphinx-autodoc-typehints, thousands of times.
+warnings.filterwarnings("ignore", message=".*set_application.*")
 # sphinx-click takes the module of this name for the function, from Sphinx 9 on.
 sphinx_click.ext.mock = mock
 
@@ -96,10 +99,8 @@ def add_guides(app: Sphinx, name: str, source: list[str]) -> None:
         return
     folder = Path(app.srcdir)
     pages = {page.stem: page.read_text() for page in folder.glob("*.md")}
-    listed = {
-        "index",
-        *" ".join(found for t in pages.values() for found in LISTED.findall(t)).split(),
-    }
+    words = " ".join(found for text in pages.values() for found in LISTED.findall(text))
+    listed = {"index", *re.split(r"[\s<>]+", words)}
     guides = sorted(pages.keys() - listed)
     source[0] = source[0].replace("GUIDES", "\n".join(guides))
 

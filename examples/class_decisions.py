@@ -56,5 +56,6 @@ wrong = model.predict(x_test) != y_test
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
 axes.scatter(found.aleatoric[~wrong], found.epistemic[~wrong], s=12, color="#a3a3a3", label="right")
 axes.scatter(found.aleatoric[wrong], found.epistemic[wrong], s=24, color="#c2410c", label="wrong")
+axes.set(title="Uncertainty of test rows, right and wrong")
 axes.set(xlabel="aleatoric uncertainty (nats)", ylabel="epistemic uncertainty (nats)")
 axes.legend(frameon=False)

@@ -57,5 +57,6 @@ axes.scatter(x[seen, 0], y[seen, 0], s=10, color="#262626", label="event")
 axes.scatter(
     x[~seen, 0], y[~seen, 0], s=16, facecolors="none", edgecolors="#737373", label="censored"
 )
+axes.set(title="Quantiles of times, with events and censored rows")
 axes.set(xlabel="x", ylabel="years", yscale="log")
 axes.legend(frameon=False, ncols=2)

@@ -58,9 +58,11 @@ for dim in DIMENSIONS:
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
 left.plot(DIMENSIONS, effective, "o-", color="#c2410c")
+left.set(title="Effective draws of PMCnet by dimension")
 left.set(xscale="log", yscale="log", xlabel="dimensions", ylabel="effective draws of 5000")
 right.axhline(0, color="#a3a3a3", linewidth=0.8)
 right.plot(DIMENSIONS, evidence, "o-", color="#c2410c", label="PMCnet")
 right.plot(DIMENSIONS, islands, "s-", color="#262626", label="islands")
+right.set(title="Error of log Z by dimension")
 right.set(xscale="log", xlabel="dimensions", ylabel="error of log Z (nats)")
 right.legend(frameon=False)

@@ -65,6 +65,7 @@ for name, result in results.items():
     axes.plot(
         [info.step for info in result.history], [info.ess for info in result.history], label=name
     )
+axes.set(title="Effective draws of the six algorithms by step")
 axes.set(xlabel="step", ylabel="effective draws of 5000")
 axes.legend(frameon=False, ncols=2)
 

@@ -48,7 +48,7 @@ for axes, name, model in zip(
     axes.fill_between(grid[:, 0], low, high, color="#f7cfbb", label="90 % interval")
     axes.plot(grid[:, 0], model.predict(grid), color="#c2410c", label="mean")
     axes.scatter(x[:, 0], y, s=8, color="#262626")
-    axes.set(title=name, xlabel="x")
+    axes.set(title=f"intervals with {name}", xlabel="x")
 panels[0].legend(frameon=False)
 
 # %%

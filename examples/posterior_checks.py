@@ -45,6 +45,7 @@ axes.fill_between(
     grid[:, 0], mean - 2 * error, mean + 2 * error, color="#c2410c", label="2 Monte Carlo errors"
 )
 axes.scatter(x[:70, 0], y[:70], s=8, color="#262626", label="training rows")
+axes.set(title="Predictions with their spread and Monte Carlo error")
 axes.set(xlabel="x", ylabel="y", ylim=(-3, 3))
 axes.legend(frameon=False)
 
