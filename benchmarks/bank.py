@@ -1,4 +1,4 @@
-"""Is the Monte Carlo error that `ais.Islands` states the true one?
+"""Is the Monte Carlo error that islands, or chains, state the true one?
 
 The posteriors of `bank_cases.py` have long reference runs, by NUTS or by many islands. Runs are
 what a user gets in a few minutes on a CPU. Parts write files, so that they can be made on different
@@ -6,6 +6,7 @@ machines, and skip those that exist. NUTS runs on JAX's default device; JAX_PLAT
 
     python benchmarks/bank.py reference --out DIR/references --device cuda --data ../shared/data
     python benchmarks/bank.py run --out DIR/runs --jobs 8 --threads 2 --data ../shared/data
+    python benchmarks/bank.py run --out DIR/chains --method hmc --data ../shared/data
     python benchmarks/bank.py compare --references DIR/references --runs DIR/runs --json FILE
 
 A single run's error at a row is a random number even where the standard error is exact. The true
@@ -43,7 +44,7 @@ import torch
 
 import bank_cases
 from bank_cases import CASES, Array, Case, Problem
-from pmcnet import ais
+from bank_runs import METHODS
 from pmcnet.ais.agreement import UPPER
 from pmcnet.ais.verdict import STATUSES
 from pmcnet.errors import InputError
@@ -96,14 +97,11 @@ def make_references(options: argparse.Namespace) -> int:
     return n_failed
 
 
-def fitted(case: Case, problem: Problem, seed: int, seconds: float) -> dict[str, Any]:
+def fitted(case: Case, problem: Problem, seed: int, seconds: float, method: str) -> dict[str, Any]:
     """One run as a user would make it, as it is stored."""
-    result = ais.Islands(n_islands=None, max_seconds=seconds).run(problem.target, seed=seed)
-    islands = result.islands
-    if not result.n_islands:  # the particles where they are
-        islands = result.samples.resample(1024, seed)[None]
-    found = bank_cases.moments(problem.target, islands, problem.x)
-    agreement, verdict = result.agreement, result.verdict
+    run = METHODS[method](problem, seed, seconds)
+    found = bank_cases.moments(problem.target, run.islands, problem.x)
+    agreement, verdict = run.agreement, run.verdict
     return {
         "mean": found.mean.mean(0).numpy(),
         "standard_error": bank_cases.plain_error(found),
@@ -111,13 +109,13 @@ def fitted(case: Case, problem: Problem, seed: int, seconds: float) -> dict[str,
         "std": found.variance.sqrt().numpy(),
         "fingerprint": problem.fingerprint,
         "seed": seed,
-        "n_islands": result.n_islands,
+        "n_islands": agreement.n_islands,
         "n_train": len(problem.target.x),
         "max_seconds": seconds,
         "n_threads": torch.get_num_threads(),
-        "seconds": result.state.seconds,
-        "log_evidence": result.log_evidence,
-        "log_evidence_error": result.log_evidence_error,
+        "seconds": run.seconds,
+        "log_evidence": run.log_evidence,
+        "log_evidence_error": run.log_evidence_error,
         "status": verdict.status,
         "reason": verdict.reason,
         "limit": verdict.limits["error"],
@@ -131,7 +129,7 @@ def fit_one(case: Case, seed: int, options: argparse.Namespace, deadline: float)
     if time.time() > deadline:
         return ""
     try:
-        found = fitted(case, case.problem(options.data), seed, options.seconds)
+        found = fitted(case, case.problem(options.data), seed, options.seconds, options.method)
         store(options.out / f"{case.name}-{seed}.npz", found)
     except Exception:
         return f"{case.name}, seed {seed}: failed\n{traceback.format_exc()}"
@@ -281,6 +279,7 @@ def main() -> None:
     part = parts.add_parser("run", parents=[making])
     part.set_defaults(work=make_runs)
     part.add_argument("--seeds", default="0,1,2,3,4")
+    part.add_argument("--method", choices=tuple(METHODS), default="annealed")
     for name, limit in ("seconds", 180.0), ("budget-seconds", math.inf):
         part.add_argument(f"--{name}", type=float, default=limit)
     for name in "jobs", "threads":

@@ -153,7 +153,7 @@ def test_references_of_other_rows_are_refused():
 
 def test_fit_is_stored_and_compared(tmp_path):
     """Against a reference that is the run itself, moved by a tenth of the predictive deviation."""
-    options = Namespace(data=None, out=tmp_path / "runs", seconds=30.0)
+    options = Namespace(data=None, out=tmp_path / "runs", seconds=30.0, method="annealed")
     line = bank.fit_one(CLASSES, 3, options, np.inf)
     run = bank.load(tmp_path / "runs" / f"{CLASSES.name}-3.npz")
     assert line.startswith(f"{CLASSES.name} (d = 35), seed 3: {run['n_islands']} islands")
@@ -201,3 +201,13 @@ def test_reference_by_islands_holds_what_is_compared(tmp_path):
     stored = bank.load(tmp_path / f"{CLASSES.name}.npz")
     assert stored["mean"].shape == stored["standard_error"].shape == (70, 3)
     assert "n_islands=4" in stored["how"]
+
+
+def test_chains_are_stored_as_islands_are(tmp_path):
+    options = Namespace(data=None, out=tmp_path, seconds=3.0, method="hmc")
+    line = bank.fit_one(CLASSES, 0, options, np.inf)
+    run = bank.load(tmp_path / f"{CLASSES.name}-0.npz")
+    assert str(run["status"]) in line
+    assert run["mean"].shape == run["standard_error"].shape
+    assert run["n_islands"] in (8, 16)
+    assert not np.isfinite(run["log_evidence"])

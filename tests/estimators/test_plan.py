@@ -7,6 +7,8 @@ from pmcnet import ais
 from pmcnet.bnn import MLP, BayesianTarget, LearnedGaussian
 from pmcnet.errors import InputError
 from pmcnet.estimators.plan import plan, seconds_of
+from pmcnet.methods.cost import Cost
+from pmcnet.methods.registry import options
 
 
 def target(n_rows, n_hidden=16):
@@ -42,7 +44,7 @@ def test_larger_problem_gets_fewer_and_then_another_method():
     assert some.options.batch * some.options.n_particles < 8 * 64
     large = plan(target(600_000), "auto", {}, budget="3min", searching=True)
     assert large.name == "hmc"
-    assert 40 <= large.options.n_warmup + large.options.n_draws <= 400
+    assert (large.options.n_draws, large.options.max_seconds) == (None, 180)
     assert "more than the budget of 3 min" in large.reason
     huge = plan(target(10_000_000), "auto", {}, budget="3min", searching=True)
     assert huge.name == "pmcnet-light"
@@ -58,7 +60,7 @@ def test_named_method_is_taken_whatever_it_costs():
 
 @pytest.mark.parametrize(
     ("method", "size", "most"),
-    [("hmc", "n_draws", 200), ("sghmc", "n_epochs", 2000), ("pmcnet-light", "n_steps", 20)],
+    [("hmc", "n_chains", 128), ("sghmc", "n_epochs", 2000), ("pmcnet-light", "n_steps", 20)],
 )
 def test_sizes_of_a_named_method_follow_from_the_budget(method, size, most):
     sizes = [
@@ -73,35 +75,47 @@ def test_sizes_of_a_named_method_follow_from_the_budget(method, size, most):
 
 def test_trajectories_on_few_rows_are_not_free():
     """A leapfrog step of small networks takes about a millisecond, whatever its gradients cost."""
-    assert plan(target(50), "hmc", {}, budget="2s", searching=False).options.n_draws < 50
-    assert plan(target(50), "hmc", {}, budget="1min", searching=False).options.n_draws == 200
+    assert plan(target(50), "hmc", {}, budget="2s", searching=False).options.n_chains == 8
+    assert plan(target(50), "hmc", {}, budget="1min", searching=False).options.n_chains == 128
 
 
-def test_thinned_chains_take_the_same_time():
+def test_thinned_chains_take_longer():
     """Trajectories between draws cost as much as those that end in one."""
-    sizes = [
-        plan(target(240_000), "hmc", {"thin": thin}, budget="4min", searching=False).options
+    problem = target(240_000)
+    once, thinned = (
+        options("hmc", {"thin": thin, "n_draws": 100}, 240_000).seconds(Cost.of(problem))
         for thin in (1, 3)
-    ]
-    once, thinned = (chosen.n_warmup + chosen.thin * chosen.n_draws for chosen in sizes)
-    assert thinned == pytest.approx(once, rel=0.1)
+    )
+    assert thinned > 1.5 * once
 
 
-def test_short_trajectories_are_more():
+def test_short_trajectories_leave_time_for_more_chains():
     few, many = (
         plan(
             target(240_000), "hmc", {"max_leapfrog": n}, budget="1min", searching=False
-        ).options.n_draws
-        for n in (60, 10)
+        ).options.n_chains
+        for n in (60, 5)
     )
-    assert many > 3 * few
+    assert many > few
+
+
+def test_draws_that_are_given_take_no_notice_of_the_clock():
+    given = plan(target(100), "hmc", {"n_draws": 7}, budget="1min", searching=False)
+    sampler = given.method.sampler
+    assert (sampler.n_draws, sampler.max_seconds, sampler.until_known) == (7, None, False)
+
+
+def test_noise_by_row_takes_chains():
+    chosen = plan(target(100), "auto", {}, budget="3min", searching=True, compared=True)
+    assert (chosen.name, chosen.for_noise("by-row").name) == ("annealed", "hmc")
+    assert chosen.for_noise("learn") is chosen
+    named = plan(target(100), "annealed", {}, budget="3min", searching=True, compared=True)
+    assert named.for_noise("by-row") is named
 
 
 def test_chains_that_do_not_fit_the_budget_say_so():
     asked = plan(target(20_000), "hmc", {}, budget="10s", searching=True)
-    assert asked.reason.startswith(
-        "Method: hmc (requested); with n_warmup 20 and n_draws 20 it should take about"
-    )
+    assert asked.reason.startswith("Method: hmc (requested); with n_warmup 20 it should take about")
     assert asked.reason.endswith("more than the budget of 10 s.")
     enough = plan(target(20_000), "hmc", {}, budget="1h", searching=True)
     assert enough.reason == "Method: hmc (requested)."
@@ -112,7 +126,7 @@ def test_chains_that_do_not_fit_the_budget_say_so():
 
 def test_search_of_the_prior_has_its_share_of_the_budget():
     alone, searched = (
-        plan(target(20_000), "hmc", {}, budget="1min", searching=searching).options.n_draws
+        plan(target(20_000), "hmc", {}, budget="1min", searching=searching).options.n_chains
         for searching in (False, True)
     )
     assert searched < alone
@@ -151,5 +165,5 @@ def test_one_island_is_a_single_population():
 def test_time_that_a_search_took_is_not_spent_again():
     method = plan(target(100), "annealed", {}, budget=100.0, searching=True).method
     assert method.after(10.0).sampler.max_seconds == 90
-    assert method.after(90.0).sampler.max_seconds == 75  # a search that overran its share
-    assert method.trial().sampler.max_seconds == pytest.approx(100 / 16)
+    assert method.after(90.0).sampler.max_seconds == 85  # a search that overran its share
+    assert method.trial().sampler.max_seconds == pytest.approx(15 / 4)

@@ -4,6 +4,8 @@ import json
 
 import numpy as np
 
+from reports import curve_records
+
 GRID = np.linspace(0, 1, 101)
 LEVELS = {"80": 1.3, "95": 1.7, "99": 2.0}
 FLOWERS = ["setosa", "versicolor", "virginica"]
@@ -19,8 +21,8 @@ def binary():
                 metric("auc", 0.97, 0.96, 0.012),
                 metric("brier", 0.041, 0.052, 0.01, "lower"),
             ],
-            "roc": [curve(0, 0.06), curve(1, 0.06)],
-            "calibration": reliability(rng),
+            **curve_records.binary(curve(1, 0.06)),
+            "calibration": (bins := reliability(rng)) | curve_records.classes(bins, 1),
             "confusion": [[22, 3], [1, 45]],
             "histograms": probabilities(rng, 6, 2),
             "uncertain": _uncertain_classes(rng, ["bad", "good"]),
@@ -41,8 +43,12 @@ def multiclass(classes=FLOWERS):
         | {
             "verdict": {"status": "doubtful", "reason": "Only 61 of 1000 draws are effective."},
             "metrics": _class_metrics(),
-            "roc": [curve(i, 0.02 + 0.2 * rng.random()) for i in range(n)],
-            "calibration": reliability(rng),
+            "roc": [
+                curve_records.averaged(curve(i, power), GRID, GRID**power)
+                for i, power in enumerate(0.02 + 0.2 * rng.random(n))
+            ],
+            "precision_recall": [curve_records.precision_recall(i, 0.1) for i in range(min(n, 6))],
+            "calibration": (bins := reliability(rng)) | curve_records.classes(bins, min(n, 6)),
             "confusion": confusion.tolist(),
             "histograms": probabilities(rng, 4, n),
             "uncertain": _uncertain_classes(rng, list(classes)),
@@ -60,7 +66,12 @@ def regression():
     return _plain(
         _base("housing: median value", "regression", "medv", None)
         | {
-            "verdict": {"status": "degenerate", "reason": "One draw carries 97 % of the weight."},
+            "verdict": {
+                "status": "degenerate",
+                "reason": "One draw carries 97 % of the weight.",
+                "limits": curve_records.LIMITS,
+            },
+            "fan": curve_records.fan(),
             "metrics": [
                 metric("rmse", 2.51, 2.83, 0.14, "lower") | {"unit": "1000 dollars"},
                 metric("nll", 2.41, 2.7, 0.1, "lower") | {"unit": "nats"},
@@ -105,7 +116,7 @@ def regression():
                 }
                 for i in np.argsort(-std)[:8].tolist()
             ],
-            "history": history(60),
+            "history": curve_records.with_errors(history(60)),
             "update": {
                 "number": 2,
                 "n_rows": 40,
@@ -377,4 +388,4 @@ def _uncertain_classes(rng, classes):
 
 
 def _plain(record):
-    return json.loads(json.dumps(record))
+    return json.loads(json.dumps(curve_records.plain(record)))

@@ -10,6 +10,7 @@ from pmcnet.reports.page import write_report
 from reports import records
 
 webdriver = pytest.importorskip("selenium.webdriver")
+Keys = webdriver.Keys
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
     not (CHROMIUM and DRIVER),
@@ -33,9 +34,9 @@ PAGES = {
     "thirty classes compared": lambda: records.multiclass_compared(LONG),
     "bare": records.bare,
 }
-N_DRAWINGS = {"binary": 17, "multiclass": 15, "regression": 14, "thirty classes": 42, "bare": 0}
-N_DRAWINGS |= {"binary compared": 18, "multiclass compared": 15, "regression compared": 18}
-N_DRAWINGS |= {"thirty classes compared": 42}
+N_DRAWINGS = {"binary": 20, "multiclass": 21, "regression": 16, "thirty classes": 54, "bare": 0}
+N_DRAWINGS |= {"binary compared": 21, "multiclass compared": 21, "regression compared": 20}
+N_DRAWINGS |= {"thirty classes compared": 54}
 N_WITHOUT_LETTERS = {"regression compared": 3}  # violins above the last, which has the axis of all
 WIDTHS = (390, 1280)
 
@@ -64,6 +65,14 @@ return {paper: page.backgroundColor, ink: page.color, card: card.backgroundColor
         soft: getComputedStyle(note).color,
         badge: badge.color, badgePaper: badge.backgroundColor,
         letters: letters ? getComputedStyle(letters).fill : page.color}"""
+
+POINT = """const point = document.querySelector('#decision circle');
+const at = new DOMPoint(+point.getAttribute('cx'), +point.getAttribute('cy'));
+const curve = [...document.querySelectorAll('#decision .drawing path')]
+  .find(path => /fill: none.*--accent/.test(path.getAttribute('style')));
+const steps = [...Array(2001).keys()].map(i => i / 2000 * curve.getTotalLength());
+const away = steps.map(s => curve.getPointAtLength(s)).map(p => Math.hypot(p.x - at.x, p.y - at.y));
+return [at.x, Math.min(...away)]"""
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +199,37 @@ def test_page_links_lead_to_sections(name, browser, paths):
     assert browser.execute_script(
         "return arguments[0].every(link => document.querySelector(link))", links
     )
+
+
+def test_decision_slider_reads_the_curve_at_its_threshold(browser, paths):
+    show(browser, paths["binary"])
+    curve = records.binary()["decision"]
+    slider = browser.find_element("id", "decision-threshold")
+    before, away = browser.execute_script(POINT)
+    assert away < 1
+    slider.send_keys(Keys.ARROW_RIGHT * 15)
+    after, away = browser.execute_script(POINT)
+    assert browser.find_element("id", "decision-shown").text == "65 %"
+    assert after > before + 20
+    assert away < 1
+    words = browser.find_element("id", "decision-words").text
+    found, others = curve["true_positive"][64], curve["false_positive"][64]
+    assert f"Acted on: {found + others} of 71 rows" in words
+    assert f"True positives: {found}, false positives: {others}, missed: {46 - found}." in words
+    assert f"Net benefit: {(found - others * 0.65 / 0.35) / 71:.3f};" in words
+
+
+def test_decision_slider_is_reached_and_told_without_a_mouse(browser, paths):
+    show(browser, paths["binary"])
+    browser.find_element("css selector", "#decision summary").send_keys(Keys.SHIFT + Keys.TAB)
+    slider = browser.switch_to.active_element
+    assert slider.get_attribute("id") == "decision-threshold"
+    assert slider.accessible_name == "Threshold"
+    slider.send_keys(Keys.HOME)
+    assert slider.get_attribute("aria-valuetext") == "1 %"
+    slider.send_keys(Keys.END)
+    assert slider.get_attribute("aria-valuetext") == "99 %"
+    assert browser.find_element("id", "decision-words").get_attribute("aria-live") == "polite"
 
 
 def test_page_prints_on_white_without_navigation(browser, paths):

@@ -78,3 +78,4 @@ def test_classes_have_their_metrics_and_losses():
     figures = truth.figures(found)
     assert figures["confusion"] == [[1, 0], [2, 1]]
     assert figures["roc"]["grid"][-1] == 1
+    assert figures["roc"]["auc"] == metrics["auc"]

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Self
 import torch
 from torch import Tensor
 
-from pmcnet.ais.agreement import Agreement, IslandMoments
+from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.annealed.result import AnnealedResult
+from pmcnet.ais.hmc.groups import agreement as agreement_of
+from pmcnet.ais.hmc.groups import averaged
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.islands.draws import evenly
 from pmcnet.ais.islands.result import IslandsResult
@@ -192,7 +194,9 @@ class Population(RecordedPosterior):
 
 @dataclass(frozen=True, eq=False)
 class ChainPosterior(Population):
-    """Draws of parallel chains, one chain after another, judged by how far the chains agree.
+    """Draws of parallel chains, one chain after another, judged by how far they agree.
+
+    Groups of chains are its islands; few chains are islands one by one.
 
     `energy_error` is what limited precision adds to an energy difference, in nats.
     """
@@ -205,16 +209,15 @@ class ChainPosterior(Population):
         cls, target: BayesianTarget, result: ChainResult, energy_error: float
     ) -> Self:
         """The posterior of a target, from the run that sampled it."""
-        samples, n_chains = result.samples, result.theta.shape[1]
-        refuse_diverged(target, samples.theta)
-        moments = IslandMoments.of(Path.of(target).predictions(samples.theta), n_chains)
-        agreement = Agreement.of(moments, target.predicted_quantity)
+        theta = averaged(result.theta)
+        refuse_diverged(target, theta)
+        agreement = agreement_of(result.theta, Path.of(target))
         return cls(
             target.network,
             target.likelihood,
-            samples,
+            WeightedSamples(theta, theta.new_zeros(len(theta), dtype=torch.float64)),
             target.memory,
-            n_chains,
+            agreement.n_islands,
             recorded_verdict=chain_verdict(result, agreement),
             known_ess=result.ess,
             agreement=agreement,

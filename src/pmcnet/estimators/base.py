@@ -145,7 +145,7 @@ class PMCNetEstimator(UpdatableModel):
         self.formulation_reason_, self.comparisons_ = outcome.reason, outcome.comparisons
         self.prior_seconds_, self.prior_trials_ = outcome.search_seconds, outcome.trials
         self._set_units(rows.units(outcome.formulation))
-        self.verdict_ = outcome.posterior.verdict
+        self.verdict_, chosen = outcome.posterior.verdict, outcome.plan
         self.method_, self.method_reason_ = chosen.name, chosen.reason
         self.method_options_ = dict(vars(chosen.options))
         self.calibration_ = None if unseen is None else self._calibrated(unseen)

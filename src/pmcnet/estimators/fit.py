@@ -19,9 +19,11 @@ from pmcnet.estimators.scale_search import ScaleSearch, held_out_of, search_of
 class Outcome(NamedTuple):
     """The posterior, its target, its history as plain data, what was settled, and how.
 
-    `comparisons` are those of models by the evidence, `trials` those of the prior's scale.
+    `plan` is the one that was followed, `comparisons` are those of models by the evidence, `trials`
+    those of the prior's scale.
     """
 
+    plan: Plan
     posterior: ParticlePosterior
     target: BayesianTarget
     history: list[dict[str, Any]]
@@ -64,6 +66,8 @@ def fit_posterior(
     start = time.monotonic()
     search = FormulationSearch(rows, asked, plan.name, method, plan.seconds, seed, observers, comm)
     settled = search.found()
+    plan = plan.for_noise(settled.formulation.noise)
+    method = plan.method
     seconds = time.monotonic() - start if settled.comparisons else 0.0
     target = method.adapted(rows.target(settled.formulation))
     held_out = held_out_of(target)
@@ -94,6 +98,7 @@ def fit_posterior(
         target, seed=seed, state=state, observers=observers, comm=comm, validation=validation
     )
     return Outcome(
+        plan,
         fitted.posterior,
         target,
         [info.line() for info in fitted.history],

@@ -30,7 +30,7 @@ from pmcnet.estimators.model_rows import ModelRows
 from pmcnet.estimators.observer import FitObserver, Settled
 from pmcnet.methods.base import Method
 from pmcnet.methods.cost import SEARCH_ROWS, Cost
-from pmcnet.methods.evidence_islands import N_PARTICLES, SHARE, particle_seconds
+from pmcnet.methods.evidence_islands import N_PARTICLES, allowance, particle_seconds
 
 FIXED = 1.0
 """The prior's standard deviation where none is given and none is searched."""
@@ -139,7 +139,7 @@ class FormulationSearch:
         self._say(f"comparing {len(alternatives)} models by the evidence")
         left = math.inf
         if sampler.max_seconds is not None:
-            left = _MOST * SHARE * self.seconds - sum(each.seconds for each in known)
+            left = _MOST * allowance(self.seconds) - sum(each.seconds for each in known)
         best, found = tune.choose(
             [self._alternative(each) for each in alternatives],
             sampler,
@@ -164,7 +164,7 @@ class FormulationSearch:
         target = self.rows.target(formulation)
         cost = Cost.of(target.at(slice(0, min(len(target.x), SEARCH_ROWS))))
         seconds = n_runs * N_PARTICLES * particle_seconds(cost)
-        return seconds <= _EXCESS * SHARE * self.seconds
+        return seconds <= _EXCESS * allowance(self.seconds)
 
     def _say_comparison(self, found: tune.Comparison) -> None:
         self._say(f"{found.name}: log Z {found.log_evidence:.1f} +- {found.log_evidence_error:.1f}")

@@ -2,7 +2,9 @@
 
 "auto" takes annealed where the estimated cost (`methods.cost`) of one batch of islands fits the
 budget. Where that is too much, Hamiltonian chains from trained networks need fewer gradients: 8 of
-them, some 60 gradients to a trajectory. Where that is too much as well, pmcnet-light is left.
+them at least, some 60 gradients to a trajectory. Where that is too much as well, pmcnet-light is
+left. Where noise differs by row, chains find the posterior in a small part of the time that
+annealing takes: "auto" goes over to them once the evidence has chosen such noise.
 """
 
 import math
@@ -14,29 +16,37 @@ from typing import NamedTuple
 import torch
 
 from pmcnet.bnn import BayesianTarget
+from pmcnet.bnn.likelihoods.response import Noise
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Method
 from pmcnet.methods.cost import Cost
-from pmcnet.methods.hmc import LEAST_TRAJECTORIES, HMCOptions
+from pmcnet.methods.hmc_options import LEAST_CHAINS, LEAST_TRAJECTORIES, HMCOptions
 from pmcnet.methods.registry import options
 from pmcnet.methods.settings import Settings, Value
 
-N_CHAINS = 8
 _TOLERANCE = 1.1  # of a budget, up to which nothing is said
 
 
 class Plan(NamedTuple):
-    """The method's name, its settings, in a sentence why it was chosen, and the budget."""
+    """The method's name, its settings, in a sentence why it was chosen, and the budget.
+
+    `by_row` is the plan that takes its place where noise by row is chosen.
+    """
 
     name: str
     options: Settings
     reason: str
     seconds: float
+    by_row: "Plan | None" = None
 
     @property
     def method(self) -> Method:
         """The method with these settings."""
         return self.options.method(self.name)
+
+    def for_noise(self, noise: Noise) -> "Plan":
+        """The plan for such noise."""
+        return self.by_row if self.by_row is not None and noise == "by-row" else self
 
 
 def seconds_of(budget: float | str, name: str = "budget") -> float:
@@ -102,20 +112,27 @@ def plan(
             f"{run} should take about {span(seconds)}; more follow within the budget of "
             f"{span(limit)} until predictions are known"
         )
-        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
+        by_row = None if given else _by_row(cost, limit)
+        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit, by_row)
     spent = f"take about {span(seconds)}, more than the budget of {span(limit)}"
     if given:
         why = f"{run} should {spent}; its settings were given"
         return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
-    few: dict[str, Value] = {"n_chains": N_CHAINS}
-    chains = replace(HMCOptions(), n_chains=N_CHAINS).trajectory_seconds(cost)
+    chains = replace(HMCOptions(), n_chains=LEAST_CHAINS).trajectory_seconds(cost)
     if limit / cost.by_comparison.times / chains >= LEAST_TRAJECTORIES:
-        hmc = _within("hmc", few, cost, limit)
-        why = f"{N_CHAINS} chains, since {run} would {spent}{_excess(hmc, cost, limit)}"
+        hmc = _within("hmc", {}, cost, limit)
+        why = f"chains, since {run} would {spent}{_excess(hmc, cost, limit)}"
         return Plan("hmc", hmc, f"Method: hmc; {why}; raise the budget for annealed.", limit)
     light = _within("pmcnet-light", {}, cost, limit)
     why = f"{run} would {spent}; raise the budget for a posterior: hmc, or annealed"
     return Plan("pmcnet-light", light, f"Method: pmcnet-light; {why}.", limit)
+
+
+def _by_row(cost: Cost, limit: float) -> Plan:
+    """Chains, for noise by row."""
+    chains = _within("hmc", {}, cost, limit)
+    why = "noise differs by row, where chains from trained networks take less time than annealing"
+    return Plan("hmc", chains, f"Method: hmc; {why}.", limit)
 
 
 def _within(name: str, given: Mapping[str, Value], cost: Cost, seconds: float) -> Settings:

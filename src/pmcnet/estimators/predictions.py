@@ -3,6 +3,7 @@
 from typing import NamedTuple, Self
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -69,3 +70,9 @@ class EncodedRows(NamedTuple):
 
     inputs: Tensor
     log_exposure: Tensor | None = None
+
+    def at(self, rows: NDArray[np.int64]) -> Self:
+        """Those of some rows."""
+        index = torch.as_tensor(rows, device=self.inputs.device)
+        exposure = None if self.log_exposure is None else self.log_exposure[index]
+        return type(self)(self.inputs[index], exposure)

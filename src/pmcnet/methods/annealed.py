@@ -8,7 +8,7 @@ from pmcnet import ais
 from pmcnet.bnn import AnnealedPosterior, BayesianTarget, IslandPosterior
 from pmcnet.methods.base import Fit, Method, Observer, PriorSearch, Rows
 from pmcnet.methods.cost import N_EVIDENCE_TRIALS, Cost
-from pmcnet.methods.evidence_islands import N_PARTICLES, SHARE, comparing, particle_seconds
+from pmcnet.methods.evidence_islands import N_PARTICLES, allowance, comparing, particle_seconds
 from pmcnet.methods.settings import Settings, Value
 
 BATCH = 8
@@ -70,7 +70,8 @@ class AnnealedMethod(Method):
         sampler = self.sampler
         if isinstance(sampler, ais.AnnealedPMC) or sampler.max_seconds is None:
             return self
-        left = max(sampler.max_seconds - seconds, (1 - SHARE) * sampler.max_seconds)
+        limit = sampler.max_seconds
+        left = max(limit - seconds, limit - allowance(limit))
         return replace(self, sampler=replace(sampler, max_seconds=left))
 
     def trial(self) -> Self:

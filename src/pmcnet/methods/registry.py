@@ -7,7 +7,7 @@ from pmcnet.methods.annealed import AnnealedOptions
 from pmcnet.methods.bbp import BBP
 from pmcnet.methods.extras.laplace import LaplaceMethod
 from pmcnet.methods.extras.nuts import NUTSMethod
-from pmcnet.methods.hmc import HMCOptions
+from pmcnet.methods.hmc_options import HMCOptions
 from pmcnet.methods.mc_dropout import MCDropout
 from pmcnet.methods.pmc import LightOptions, PMCOptions
 from pmcnet.methods.point_estimates import AdamMethod

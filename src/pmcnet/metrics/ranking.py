@@ -20,7 +20,7 @@ def auc(probability: Tensor, label: Tensor, *, positive: int = 0) -> Tensor:
     Counted exactly from ranks in O(N log N): for each positive score the negatives below it and
     those not above it.
     """
-    positives, negatives = _scores(probability, label, positive)  # (..., P), (..., Q) ascending
+    positives, negatives = sorted_scores(probability, label, positive)  # (..., P), (..., Q)
     below = torch.searchsorted(negatives, positives)
     not_above = torch.searchsorted(negatives, positives, right=True)
     n_pairs = positives.shape[-1] * negatives.shape[-1]
@@ -62,7 +62,7 @@ def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) 
             f"grid must be (G,) rates from 0 to 1; got shape {tuple(grid.shape)}. Use "
             "torch.linspace(0, 1, 101)."
         )
-    positives, negatives = _scores(probability, label, positive)  # (..., P), (..., Q) ascending
+    positives, negatives = sorted_scores(probability, label, positive)  # (..., P), (..., Q)
     n_positive, n_negative = positives.shape[-1], negatives.shape[-1]
     # (G,) false positives
     allowed = ((grid.double() + ROUNDING) * n_negative).long().clamp(max=n_negative)
@@ -72,7 +72,7 @@ def roc(probability: Tensor, label: Tensor, grid: Tensor, *, positive: int = 0) 
     return (n_positive - missed).to(probability.dtype) / n_positive
 
 
-def _scores(probability: Tensor, label: Tensor, positive: int) -> tuple[Tensor, Tensor]:
+def sorted_scores(probability: Tensor, label: Tensor, positive: int) -> tuple[Tensor, Tensor]:
     """The column `positive`, ascending: of the positive rows (..., P), of the others (..., Q)."""
     check_classes(probability, label)
     check_positive(probability, positive)

@@ -31,6 +31,9 @@ _FIELDS = {
     "settings": Field(Mapping, required=True),
     "classes": Field(list),
     "roc": Field(list, of_mappings=True),
+    "precision_recall": Field(list, of_mappings=True),
+    "decision": Field(Mapping),
+    "fan": Field(Mapping),
     "calibration": Field(Mapping),
     "confusion": Field(list),
     "histograms": Field(list, of_mappings=True),
@@ -73,6 +76,12 @@ def limit(record: Mapping[str, Any], name: str) -> float | None:
 def class_names(record: Mapping[str, Any]) -> list[str]:
     """Return the names of the classes as text."""
     return [str(name) for name in record.get("classes") or ()]
+
+
+def class_label(record: Mapping[str, Any], index: int) -> str:
+    """Return the name of a class, or its number where it has none."""
+    names = class_names(record)
+    return names[index] if 0 <= index < len(names) else str(index)
 
 
 def _check_format(given: Any) -> None:

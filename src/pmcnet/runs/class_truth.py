@@ -10,8 +10,9 @@ from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.competitors import RowPredictions
+from pmcnet.estimators.evaluation import class_curves
 from pmcnet.estimators.evaluation.class_predictions import all_metrics, class_metrics
-from pmcnet.estimators.evaluation.figure_data import finite, roc_bands
+from pmcnet.estimators.evaluation.figure_data import finite
 from pmcnet.estimators.evaluation.scores import Record
 from pmcnet.runs.number_truth import Measure, Values
 
@@ -58,10 +59,7 @@ class ClassTruth(NamedTuple):
         counts = metrics.confusion_matrix(probability, self.label).double()
         drawn: Record = {"confusion": counts.tolist()}
         if probability.shape[-1] == 2:
-            curves = roc_bands(probability[None], self.label)
-            drawn["roc"] = next(
-                ({key: c[key] for key in ("grid", "mean")} for c in curves if c["class"] == 1), None
-            )
+            drawn["roc"] = class_curves.method_roc(probability, self.label)
         return drawn
 
 

@@ -177,9 +177,10 @@ def _run(
 
     def settle(plan: Plan, found: Settled | None) -> Problem:
         device = resolve_device(asked.device).type
-        settled[0] = replace(
-            asked, method=plan.name, method_options=dict(vars(plan.options)), device=device
-        )
+        settled[0] = replace(asked, device=device)
+        if found is not None or plan.by_row is None:  # else the noise decides
+            options = dict(vars(plan.options))
+            settled[0] = replace(settled[0], method=plan.name, method_options=options)
         reasons = {"method_reason": plan.reason}
         if found is not None:
             settled[0] = replace(settled[0], **found.formulation._asdict())

@@ -10,6 +10,7 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP
 from pmcnet.estimators.conformal.class_sets import CalibratedSets
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.evaluation import quantile_fan
 from pmcnet.estimators.evaluation.known_columns import COVERAGE
 from pmcnet.estimators.evaluation.number_predictions import N_SAMPLES, NumberColumns
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
@@ -127,6 +128,30 @@ def test_numbers_are_those_of_the_estimator_to_the_bit(rows, numbers, pieces):
     assert np.array_equal(made.draws, model.predict_draws(rows, 8, 3))
     assert np.array_equal(made.samples, model.sample_y(rows, N_SAMPLES, 3))
     assert_same_columns(made.columns(), predicted_columns(model, rows, coverage=COVERAGE))
+
+
+@pytest.mark.parametrize("most", [200, 7])
+def test_fan_has_the_quantiles_of_the_estimator(rows, numbers, most, monkeypatch):
+    monkeypatch.setattr(quantile_fan, "MOST_ROWS", most)
+    model, y = numbers
+    found = predictions_of(model, rows, y, n_passes=8, seed=0).scored().figures["fan"]
+    mean = model.predict(rows)
+    order = np.argsort(mean)[np.linspace(0, N_ROWS - 1, min(most, N_ROWS)).round().astype(int)]
+    assert np.array_equal(found["y"], y[order])
+    np.testing.assert_allclose(found["mean"], mean[order])
+    for name, coverage in quantile_fan.COVERAGES.items():
+        ends = model.predict_quantiles(rows[order], [(1 - coverage) / 2, (1 + coverage) / 2])
+        np.testing.assert_allclose(np.transpose(found["bands"][name]), ends, rtol=1e-6)
+
+
+def test_fan_leaves_censored_rows_out(rows, numbers):
+    model, y = numbers
+    kept = np.arange(N_ROWS) % 3 == 0
+    encoded, mean = model.encoded(rows), model.predict(rows)
+    found = quantile_fan.QuantileFan.of(model, encoded, mean, kept).record(y, mean)
+    assert sorted(found["y"]) == sorted(y[kept])
+    none = quantile_fan.QuantileFan.of(model, encoded, mean, kept & False)
+    assert none.record(y, mean) is None
 
 
 def assert_same_columns(ours, theirs):

@@ -8,6 +8,7 @@ keeps them there, and the average is over all of them.
 """
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +17,8 @@ import torch
 from torch import Tensor
 
 from pmcnet import rng
-from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.agreement import Agreement
+from pmcnet.ais.comm import SERIAL, Communicator, agreed
 from pmcnet.ais.hmc.adaptation import (
     MAX_LENGTH,
     MAX_PILOTS,
@@ -28,24 +30,23 @@ from pmcnet.ais.hmc.adaptation import (
     bounded,
     solve_step,
 )
+from pmcnet.ais.hmc.groups import agreement
+from pmcnet.ais.hmc.kept_draws import LEAST_JUDGED, LEAST_KEPT, stride_of, with_draw
 from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step, watched_part
-from pmcnet.ais.hmc.preconditioners import hessian_scale
+from pmcnet.ais.hmc.preconditioners import hessian_scale, learned_scale
 from pmcnet.ais.hmc.result import ChainResult
 from pmcnet.ais.hmc.state import ChainInfo, ChainState
 from pmcnet.ais.path import Path
 from pmcnet.ais.scale import Diagonal
 from pmcnet.ais.tempered import Tempered
+from pmcnet.ais.verdict import has_settled, is_known
 from pmcnet.errors import InputError, TargetError
 
 SMALLEST_STEP = 0.7
 """Step sizes of trajectories that count are uniform between this share of the tuned one and it."""
-_FORGET = (
-    1 / 3
-    # share of the warm-up after which the preconditioner begins anew, the chains having left their
-    # start
-)
-_PRIOR_CURVATURES = 3.0  # squared scores that the mean over coordinates counts for
-_FLAT = 1e-20
+LATEST = 2 / 3
+"""Share of the draws that count where a run may end early; those before are burn-in."""
+_FORGET = 1 / 3  # of the warm-up, after which the preconditioner begins anew away from the start
 _STEPS = 1 << 42  # streams of trajectories, apart from those of starts and of batches
 
 
@@ -63,6 +64,10 @@ class HMCPopulation:
             not where there are many more dimensions than chains: scales that follow a chain's own
             score drive it away from the target.
         keep: whether draws are kept; without them, observers make of each state what they need.
+        most_kept: draws that are kept of each chain, at most; beyond, every second one is dropped,
+            and they are kept half as often. None for all.
+        until_known: whether it ends once chains agree and settled; then the latest draws count.
+        max_seconds: computing time after which no trajectory begins, once there are draws to judge.
     """
 
     n_warmup: int = 200
@@ -72,6 +77,9 @@ class HMCPopulation:
     max_leapfrog: int = MAX_LENGTH
     adapt_scale: bool = True
     keep: bool = True
+    most_kept: int | None = None
+    until_known: bool = False
+    max_seconds: float | None = None
 
     default_steps: ClassVar[int | None] = None
 
@@ -80,6 +88,11 @@ class HMCPopulation:
             value = getattr(self, name)
             if type(value) is not int or value < least:
                 raise InputError(f"{name} must be a whole number, at least {least}; got {value!r}.")
+        most = self.most_kept
+        if most is not None and (type(most) is not int or most < LEAST_KEPT):
+            raise InputError(
+                f"most_kept must be a whole number, at least {LEAST_KEPT}, or None; got {most!r}."
+            )
 
     @property
     def n_steps(self) -> int:
@@ -131,6 +144,9 @@ class HMCPopulation:
             monitors=values.new_empty(0, *path.monitor(points.theta).shape),
             acceptance=0.0,
             precision=path.precision,
+            agreement=Agreement.unknown(path.quantity),
+            seconds=0.0,
+            ended=False,
             step=0,
             seed=seed,
         )
@@ -144,9 +160,17 @@ class HMCPopulation:
     ) -> tuple[ChainState, ChainInfo]:
         """One trajectory of every chain; before the first, pilots that tune the step size.
 
-        Every process moves all chains alike, so `comm` is not needed.
+        Every process moves all chains alike.
         """
-        path, warming = Path.of(target), state.step < self.n_warmup
+        start = time.monotonic()
+        state, info = self._moved(state, Path.of(target))
+        seconds = state.seconds + agreed(comm, time.monotonic() - start)
+        late = self.max_seconds is not None and seconds >= self.max_seconds
+        ended = state.ended or (late and len(state.log_density) >= LEAST_KEPT)
+        return state._replace(seconds=seconds, ended=ended), info
+
+    def _moved(self, state: ChainState, path: Path) -> tuple[ChainState, ChainInfo]:
+        warming = state.step < self.n_warmup
         if state.step == 0:
             state = self._piloted(state, path)
         (source,) = rng.streams(state.seed, _STEPS + state.step + 1, 1, state.points.theta.device)
@@ -165,7 +189,7 @@ class HMCPopulation:
         kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
         watched = warming and self.move.tunes_length
         moved, jumps = kernel.move(state.points, step, length, noise, test, watched=watched)
-        info = _info(state, moved, length, warming)
+        info = ChainInfo.of(state, moved, length, warming=warming)
         state = state._replace(points=moved.points, step=state.step + 1)
         if warming:
             best = None
@@ -175,11 +199,20 @@ class HMCPopulation:
         mean = state.acceptance + (info.acceptance - state.acceptance) / (
             state.step - self.n_warmup
         )
-        return self._kept(state._replace(acceptance=mean), path), info
+        state = state._replace(acceptance=mean)
+        n, rest = divmod(state.step - self.n_warmup, self.thin)
+        if rest or n % stride_of(n, self.most_kept):
+            return state, info
+        state = with_draw(state, path, n, self.keep, self.most_kept)
+        if self.until_known and n >= LEAST_JUDGED:
+            state = self._judged(state, path)
+            found = state.agreement
+            info = info._replace(error=found.median, error_upper=found.upper)
+        return state, info
 
     def done(self, state: ChainState) -> bool:
-        """Whether all trajectories were made."""
-        return state.step >= self.n_steps
+        """Whether all trajectories were made, or no more are wanted."""
+        return state.ended or state.step >= self.n_steps
 
     def compact(self, info: ChainInfo) -> ChainInfo:
         """All of it."""
@@ -193,14 +226,14 @@ class HMCPopulation:
         comm: Communicator = SERIAL,
     ) -> ChainResult:
         """The draws of all chains."""
-        return ChainResult(
-            state.kept,
-            state.log_density,
-            state.monitors,
-            tuple(history),
-            self.done(state),
-            state.acceptance,
-        )
+        share = LATEST if self.until_known else 1.0
+        return ChainResult.of(state, tuple(history), finished=self.done(state), share=share)
+
+    def _judged(self, state: ChainState, path: Path) -> ChainState:
+        """The state with how far its chains agree, ended where more time would change nothing."""
+        result = self.result(state, (), path)
+        found = agreement(result.theta, path)
+        return state._replace(agreement=found, ended=is_known(found) and has_settled(result, found))
 
     def _piloted(self, state: ChainState, path: Path) -> ChainState:
         kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog
@@ -252,29 +285,9 @@ class HMCPopulation:
             curvature=curvature, n_seen=seen + 1, tuning=tuning, log_step=log_step
         )
         return (
-            state._replace(sigma=self._scaled(state))
+            state._replace(sigma=learned_scale(curvature, state.n_seen * len(moved.points.theta)))
             if self.adapt_scale and done >= _FORGET
             else state
-        )
-
-    def _scaled(self, state: ChainState) -> Tensor:
-        """1 / sqrt of the mean squared score, shrunk to its geometric mean while few were seen."""
-        n, log = state.n_seen * len(state.points.theta), state.curvature.clamp(min=_FLAT).log()
-        return torch.exp(
-            -0.5 * (n * log + _PRIOR_CURVATURES * log.mean()) / (n + _PRIOR_CURVATURES)
-        )
-
-    def _kept(self, state: ChainState, path: Path) -> ChainState:
-        """The state with this draw, where it is one that counts."""
-        if (state.step - self.n_warmup) % self.thin:
-            return state
-        points = state.points
-        state = state._replace(
-            log_density=torch.cat([state.log_density, points.log_density(1.0)[None]]),
-            monitors=torch.cat([state.monitors, path.monitor(points.theta).double()[None]]),
-        )
-        return (
-            state._replace(kept=torch.cat([state.kept, points.theta[None]])) if self.keep else state
         )
 
 
@@ -283,15 +296,3 @@ def _randomness(source: rng.Stream, theta: Tensor) -> tuple[Tensor, float, Tenso
     noise = rng.standard_normal([source], tuple(theta.shape), like=theta)[0]
     uniforms = rng.uniform([source], 2 * len(noise) + 1, like=noise)[0]
     return noise, float(uniforms[0]), uniforms[1 : len(noise) + 1], uniforms[len(noise) + 1 :]
-
-
-def _info(state: ChainState, moved: Transition, length: int, warming: bool) -> ChainInfo:
-    return ChainInfo(
-        step=state.step + 1,
-        warming=warming,
-        log_density=float(moved.points.log_density(1.0).mean()),
-        acceptance=float(moved.acceptance.mean()),
-        step_size=state.tuning.step_size,
-        n_leapfrog=length,
-        n_divergences=int(moved.divergent.sum()),
-    )

@@ -22,6 +22,8 @@ PROBE = 1e-3
 """Relative size of the random displacement by which curvature is first measured."""
 MAX_DENSE = 1024
 """Dimensions up to which a dense matrix costs less than the gradients it saves."""
+_PRIOR_CURVATURES = 3.0  # squared scores that the mean over coordinates counts for
+_FLAT = 1e-20
 
 
 class Preconditioner(Protocol):
@@ -155,3 +157,17 @@ def hessian_scale(path: Path, points: Points, source: Stream) -> Tensor:
     row = change.square().mean(0).sqrt()  # (D,)
     row = torch.where(row.isfinite() & (row > 0), row, 1.0)
     return (0.5 * (row + row.mean())).rsqrt()
+
+
+def learned_scale(curvature: Tensor, n_seen: int) -> Tensor:
+    """Standard deviations 1 / sqrt(mean squared score) of each coordinate (D,).
+
+    They are shrunk to their geometric mean while few scores were seen.
+
+    Args:
+        curvature: mean squared score (D,).
+        n_seen: scores that it is the mean of.
+    """
+    log = curvature.clamp(min=_FLAT).log()
+    shrunk = (n_seen * log + _PRIOR_CURVATURES * log.mean()) / (n_seen + _PRIOR_CURVATURES)
+    return torch.exp(-0.5 * shrunk)

@@ -5,13 +5,13 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from pmcnet.ais.hmc.state import ChainInfo
+from pmcnet.ais.hmc.state import ChainInfo, ChainState
 from pmcnet.ais.samples import WeightedSamples
 from pmcnet.ais.verdict import Verdict, chain_verdict
 from pmcnet.ais.verdict.limits import MIN_CHAIN_DRAWS
@@ -33,6 +33,18 @@ class ChainResult:
     history: tuple[ChainInfo, ...]
     finished: bool
     acceptance: float = 1.0
+
+    @classmethod
+    def of(
+        cls, state: ChainState, history: tuple[ChainInfo, ...], *, finished: bool, share: float = 1
+    ) -> Self:
+        """What a state has kept, or the latest share of it."""
+        n = math.ceil(share * len(state.log_density))
+        theta, log_density, monitors = (
+            part[max(0, len(part) - n) :]
+            for part in (state.kept, state.log_density, state.monitors)
+        )
+        return cls(theta, log_density, monitors, history, finished, state.acceptance)
 
     @property
     def samples(self) -> WeightedSamples:
@@ -80,6 +92,15 @@ class ChainResult:
         change = self.log_density[-n:].mean(0) - self.log_density[:n].mean(0)  # (P,)
         error = float(change.std()) / math.sqrt(len(change))
         return float(change.mean()) / error if error > 0 else 0.0
+
+    @property
+    def drift_size(self) -> float:
+        """What `drift` is in standard deviations of log pi over all draws."""
+        n = len(self.log_density) // 3
+        if n == 0 or not self.log_density.isfinite().all():
+            return math.inf
+        change = self.log_density[-n:].mean() - self.log_density[:n].mean()
+        return abs(float(change / self.log_density.std()))
 
     @property
     def disagreement(self) -> tuple[float, float]:

@@ -1,11 +1,14 @@
 """What a trajectory of every chain needs, and what it reports."""
 
-from typing import Any, NamedTuple
+import math
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
+from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.hmc.adaptation import Tuning
+from pmcnet.ais.hmc.kernel import Transition
 from pmcnet.ais.path import PathPrecision, Points
 from pmcnet.io.state_checks import check_number, check_place, check_tensor, check_whole, require
 
@@ -17,7 +20,9 @@ class ChainState(NamedTuple):
     the mean of `n_seen` squared scores, `tuning` step size and length, `log_step` the mean of the
     last log step sizes of the warm-up. `kept` (K, P, D) are the draws so far, `log_density` (K, P)
     is log pi there, and `monitors` (K, P, S) what they predict for a few rows. `acceptance` is the
-    mean over the trajectories since the warm-up, `precision` the path's.
+    mean over the trajectories since the warm-up, `precision` the path's. `agreement` says how far
+    the chains agree by the draws so far, `seconds` what the trajectories took, and `ended` whether
+    no more are wanted.
     """
 
     points: Points
@@ -31,22 +36,28 @@ class ChainState(NamedTuple):
     monitors: Tensor
     acceptance: float
     precision: PathPrecision
+    agreement: Agreement
+    seconds: float
+    ended: bool
     step: int
     seed: int
 
     @staticmethod
     def stored_types() -> tuple[type[Any], ...]:
         """What a state in a file is made of."""
-        return (Points, Tuning, PathPrecision)
+        return (Points, Tuning, PathPrecision, Agreement)
 
     def check(self) -> None:
         """Refuse a state that no run has written."""
         check_place(self.step, self.seed)
-        for name, kind in (("points", Points), ("tuning", Tuning), ("precision", PathPrecision)):
+        kinds = {"points": Points, "tuning": Tuning, "precision": PathPrecision}
+        for name, kind in (kinds | {"agreement": Agreement, "ended": bool}).items():
             require(isinstance(getattr(self, name), kind), name, kind.__name__)
         self.points.check()
         self.tuning.check()
         self.precision.check()
+        self.agreement.check()
+        check_number(self.seconds, "seconds", 0, math.inf)
         shape, dtype = tuple(self.points.theta.shape), self.points.theta.dtype
         for name in ("sigma", "curvature"):
             check_tensor(getattr(self, name), name, 1, shape[1:], (dtype,))
@@ -78,7 +89,8 @@ class ChainInfo(NamedTuple):
     """What a person wants to know about one trajectory of every chain.
 
     `warming` says whether it belongs to the warm-up; `log_density` and `acceptance` are means over
-    the chains.
+    the chains. `error` and `error_upper` are the errors of what the draws so far predict, at the
+    median row and at the 90th percentile, infinite where they were not measured.
     """
 
     step: int
@@ -88,8 +100,27 @@ class ChainInfo(NamedTuple):
     step_size: float
     n_leapfrog: int
     n_divergences: int
+    error: float = math.inf
+    error_upper: float = math.inf
     seconds: float = 0.0
 
+    @classmethod
+    def of(cls, state: ChainState, moved: Transition, length: int, *, warming: bool) -> Self:
+        """What a trajectory of so many leapfrog steps did, from the state before it."""
+        return cls(
+            step=state.step + 1,
+            warming=warming,
+            log_density=float(moved.points.log_density(1.0).mean()),
+            acceptance=float(moved.acceptance.mean()),
+            step_size=state.tuning.step_size,
+            n_leapfrog=length,
+            n_divergences=int(moved.divergent.sum()),
+        )
+
     def line(self) -> dict[str, Any]:
-        """The trajectory as plain data."""
-        return self._asdict()
+        """The trajectory as plain data; an error that is unknown is left out."""
+        known = self._asdict()
+        for name in ("error", "error_upper"):
+            if not math.isfinite(known[name]):
+                del known[name]
+        return known

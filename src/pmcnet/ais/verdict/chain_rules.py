@@ -1,7 +1,7 @@
 """The verdict on parallel chains: whether they agree, have settled, and have moved."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from scipy.special import stdtrit  # type: ignore[import-untyped]
@@ -11,11 +11,15 @@ from pmcnet.ais.verdict.island_rules import error_limits, error_rules, stated
 from pmcnet.ais.verdict.limits import (
     DRIFT_LEVEL,
     LEAST_GROUPS,
+    MAX_FIT_DRIFT,
     MAX_RHAT,
     MIN_ACCEPTANCE,
     MIN_CHAIN_DRAWS,
     MIN_ESS,
+    MIXED_RHAT,
     SEPARATE_RHAT,
+    SIGNIFICANT_DRIFT,
+    STUCK_RHAT,
 )
 from pmcnet.ais.verdict.rules import Rule, Verdict, first_broken
 
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
     from pmcnet.ais.hmc.result import ChainResult
 
 LONGER_CHAINS = "Run longer: more warm-up, more draws."
+WEIGHED_MODES = "Islands, method='annealed', weigh modes, where their longer time can be afforded."
 
 
 def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> Verdict:
@@ -30,7 +35,7 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
 
     Args:
         result: draws of the chains.
-        agreement: how far the chains agree in what they predict, each as an island of its own;
+        agreement: how far the chains agree in what they predict, in groups that count as islands;
             without it, R-hat of the monitored quantities must be near 1.
     """
     n_chains = result.log_density.shape[1]
@@ -39,6 +44,8 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
         "drift": max_chain_drift(n_chains),
         "rhat": MAX_RHAT,
         "separation": SEPARATE_RHAT,
+        "stuck": STUCK_RHAT,
+        "fit_drift": MAX_FIT_DRIFT,
         "draws": float(MIN_CHAIN_DRAWS),
     }
     if len(result.log_density) < MIN_CHAIN_DRAWS:
@@ -47,12 +54,31 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
     agree = f"R-hat of the predictions is {result.rhat:.3f}, {result.ess:.0f} draws are effective"
     if agreement is None or n_chains < LEAST_GROUPS:
         limits["ess"] = MIN_ESS
-        rules = (*_chain_rules(result, limits), *_agreeing_rules(result))
+        rules = (_apart(result.separation), *_chain_rules(result), *_agreeing_rules(result))
         return first_broken(iter(rules), f"{agree}, and log pi does not drift.", limits)
-    limits |= error_limits(agreement)
-    rules = (*_chain_rules(result, limits), *error_rules(agreement, "chains", LONGER_CHAINS))
-    known = f"{stated(agreement)}, by the disagreement of {n_chains} chains"
+    limits |= error_limits(agreement) | {"mixed": MIXED_RHAT}
+    known = f"{stated(agreement)}, by the disagreement of {_groups(result, agreement)}"
+    rules = (*_settled_rules(result, agreement), _in_modes(result.separation, known))
     return first_broken(iter(rules), f"{known}, and log pi does not drift.", limits)
+
+
+def has_settled(result: "ChainResult", agreement: Agreement) -> bool:
+    """Whether chains agree and none of what time would cure is left: modes are not left in time."""
+    return not any(rule.broken for rule in _settled_rules(result, agreement))
+
+
+def _settled_rules(result: "ChainResult", agreement: Agreement) -> Iterator[Rule]:
+    grouped = agreement.n_islands < result.log_density.shape[1]
+    yield _apart(agreement.rhat, f"the {_groups(result, agreement)}")
+    yield _stuck(result.separation)
+    yield from (_group_rules if grouped else _chain_rules)(result)
+    yield from error_rules(agreement, "groups of chains" if grouped else "chains", LONGER_CHAINS)
+
+
+def _groups(result: "ChainResult", agreement: Agreement) -> str:
+    n_groups, n_chains = agreement.n_islands, result.log_density.shape[1]
+    size = n_chains // n_groups
+    return f"{n_groups} groups of {size} chains" if size > 1 else f"{n_groups} chains"
 
 
 def max_chain_drift(n_chains: int) -> float:
@@ -60,22 +86,63 @@ def max_chain_drift(n_chains: int) -> float:
     return float(stdtrit(n_chains - 1, 1 - DRIFT_LEVEL / 2)) if n_chains > 1 else math.inf
 
 
-def _chain_rules(result: "ChainResult", limits: Mapping[str, float]) -> Iterator[Rule]:
-    yield Rule(
-        not result.separation < SEPARATE_RHAT,
+def _apart(rhat: float, what: str = "chains") -> Rule:
+    return Rule(
+        not rhat < SEPARATE_RHAT,
         "degenerate",
-        f"chains are in different places (R-hat {result.separation:.3g}, which should be near 1 "
-        f"and is above {SEPARATE_RHAT:g}), so nothing can be said",
+        f"{what} are in different places (R-hat {rhat:.3g}, which should be near 1 and is above "
+        f"{SEPARATE_RHAT:g}), so nothing can be said",
         LONGER_CHAINS,
     )
-    yield Rule(
-        not result.acceptance > MIN_ACCEPTANCE,
+
+
+def _stuck(rhat: float) -> Rule:
+    return Rule(
+        not rhat < STUCK_RHAT,
+        "degenerate",
+        f"single chains are where they began (R-hat {rhat:.3g}, above {STUCK_RHAT:g}), so that "
+        "their average depends on the start, and nothing can be said",
+        LONGER_CHAINS,
+    )
+
+
+def _in_modes(rhat: float, known: str) -> Rule:
+    return Rule(
+        not rhat < MIXED_RHAT,
         "doubtful",
-        f"only {result.acceptance:.0%} of the trajectories were accepted",
+        f"{known}, but each chain stays near the mode where training left it (R-hat {rhat:.3g} of "
+        f"single chains, above {MIXED_RHAT:g}), so how much each mode counts is unknown",
+        WEIGHED_MODES,
+    )
+
+
+def _moved(acceptance: float) -> Rule:
+    return Rule(
+        not acceptance > MIN_ACCEPTANCE,
+        "doubtful",
+        f"only {acceptance:.0%} of the trajectories were accepted",
         LONGER_CHAINS,
     )
+
+
+def _group_rules(result: "ChainResult") -> Iterator[Rule]:
+    """Many chains are judged by their average, as islands are."""
+    yield _moved(result.acceptance)
+    drifts = abs(result.drift) > SIGNIFICANT_DRIFT and result.drift_size > MAX_FIT_DRIFT
     yield Rule(
-        abs(result.drift) > limits["drift"],
+        drifts,
+        "doubtful",
+        f"all chains still drift alike: log pi changes by {result.drift_size:.2f} of its standard "
+        "deviation over the draws",
+        LONGER_CHAINS,
+    )
+
+
+def _chain_rules(result: "ChainResult") -> Iterator[Rule]:
+    yield _moved(result.acceptance)
+    most = max_chain_drift(result.log_density.shape[1])
+    yield Rule(
+        abs(result.drift) > most,
         "doubtful",
         f"log pi still drifts, by {result.drift:.1f} standard errors over the draws: the chains "
         "had not reached the posterior when the draws began",

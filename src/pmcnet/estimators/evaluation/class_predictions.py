@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pmcnet import metrics
 from pmcnet.estimators.classifier import PMCNetClassifier
-from pmcnet.estimators.evaluation import figure_data
+from pmcnet.estimators.evaluation import class_curves, figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import set_scores, sets_of
 from pmcnet.estimators.evaluation.known_columns import COVERAGE, SET, known_columns
 from pmcnet.estimators.evaluation.scores import (
@@ -58,9 +58,13 @@ class ClassPredictions(NamedTuple):
         """Metrics and figures."""
         average = torch.as_tensor(self.averaged.probability)  # (N, C)
         bma = all_metrics(average, self.label) | self.set_scores
+        known = average, self.draws, self.label
+        classes = class_curves.class_reliability(average, self.label)
         figures: Record = {
-            "roc": figure_data.roc_bands(self.draws, self.label),
-            "calibration": figure_data.reliability(average, self.label),
+            "roc": class_curves.roc_curves(*known),
+            "precision_recall": class_curves.precision_recall_curves(*known),
+            "decision": class_curves.decision_curve(*known),
+            "calibration": figure_data.reliability(average, self.label) | {"classes": classes},
             "confusion": metrics.confusion_matrix(self.draws, self.label).double().mean(0).tolist(),
             "histograms": figure_data.row_histograms(self.draws, self.label, n_rows=N_HISTOGRAMS),
             "uncertain": self._uncertain(average),

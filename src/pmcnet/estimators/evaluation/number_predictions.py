@@ -13,6 +13,7 @@ from pmcnet import metrics
 from pmcnet.estimators.evaluation import figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import interval_scores
 from pmcnet.estimators.evaluation.known_columns import COVERAGE, known_columns
+from pmcnet.estimators.evaluation.quantile_fan import QuantileFan
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
     N_SHOWN,
@@ -59,6 +60,7 @@ class NumberPredictions(NamedTuple):
     log_density: Array  # (N,) of the truth
     draws: Array  # (R, N)
     samples: Array  # (N, S) of y itself
+    fan: QuantileFan  # of rows that are observed
     interval_scores: dict[str, Tensor]  # of a conformal model
     seconds: float
 
@@ -84,10 +86,11 @@ class NumberPredictions(NamedTuple):
         seconds = time.monotonic() - start
         # before the draws, which pass alone
         log_density = model.log_predictive(rows, second.response(truth))
+        fan = QuantileFan.of(model, rows, averaged.mean[:, 0], observed)
         draws = model.predict_draws(rows, n_passes, seed)
         samples = model.sample_y(rows, N_SAMPLES, seed)
         each = interval_scores(model, rows, truth)
-        found = (averaged, tabulated, interval, log_density, draws, samples, each)
+        found = (averaged, tabulated, interval, log_density, draws, samples, fan, each)
         return cls(truth, observed, *found, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -146,6 +149,7 @@ class NumberPredictions(NamedTuple):
                 for n in rows[:N_SCATTER].tolist()
             ],
             "scatter_coverage": COVERAGE,
+            "fan": self.fan.record(self.truth, self.averaged.mean[:, 0]),
             "histograms": [
                 {"row": n, "y": float(self.truth[n]), "draws": self.samples[n].tolist()}
                 for n in rows[shown].tolist()

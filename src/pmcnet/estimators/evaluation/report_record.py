@@ -117,8 +117,6 @@ def report_record(
             figures[name] = [
                 entry | {"row": int(source.rows[entry["row"]])} for entry in figures[name]
             ]
-    if task == "binary":
-        figures["roc"] = [curve for curve in figures.get("roc", []) if curve["class"] == 1]
     return {
         "format": 1,
         "title": f"{source.data}: {source.target}",

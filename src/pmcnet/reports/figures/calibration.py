@@ -77,11 +77,18 @@ def coverage(data: Mapping[str, Any]) -> Coverage:
     return found
 
 
-def reliability_panel(ax: Axes, bins: Reliability) -> None:
-    """Draw accuracy against confidence with intervals, and below it the rows of each bin."""
+def reliability_panel(ax: Axes, bins: Reliability, *, counted: bool = True) -> None:
+    """Draw accuracy against confidence with intervals, and below it the rows of each bin.
+
+    Args:
+        ax: where to draw.
+        bins: what to draw.
+        counted: whether numbers of rows are written where they fit.
+    """
     _diagonal(ax)
+    ax.plot(bins.confidence, bins.accuracy, color=canvas.TINTS["80"], linewidth=1)
     ax.vlines(bins.confidence, bins.low, bins.high, color=canvas.ACCENT, linewidth=1.6)
-    ax.plot(bins.confidence, bins.accuracy, "o-", color=canvas.ACCENT, linewidth=1, markersize=5.5)
+    ax.plot(bins.confidence, bins.accuracy, "o", color=canvas.ACCENT, markersize=5.5)
     closest = float(np.diff(np.sort(bins.confidence)).min()) if bins.n.size > 1 else 1.0
     heights = _TALLEST * bins.n / bins.n.max()
     ax.bar(
@@ -91,7 +98,7 @@ def reliability_panel(ax: Axes, bins: Reliability) -> None:
         width=min(0.05, 0.8 * max(closest, 0.005)),
         color=canvas.BARS,
     )
-    if closest >= _GAP:
+    if counted and closest >= _GAP:
         for x, height, n in zip(bins.confidence, heights, bins.n, strict=True):
             ax.text(
                 x,

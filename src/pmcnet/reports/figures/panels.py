@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.inline_svg import inline_svg
@@ -29,7 +30,13 @@ class Panel(NamedTuple):
 
 
 def figure(
-    key: str, panels: Sequence[Panel], caption: str, legend: Legend = (), size: Size = BESIDE
+    key: str,
+    panels: Sequence[Panel],
+    caption: str,
+    legend: Legend = (),
+    size: Size = BESIDE,
+    *,
+    below: Markup | None = None,
 ) -> Markup:
     """Return a figure of all panels; beyond nine, the rest is folded away.
 
@@ -39,10 +46,11 @@ def figure(
         caption: what is seen.
         legend: marks and what each means.
         size: of one panel where there are several.
+        below: what follows the drawings.
     """
     size = ALONE if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
-    shown = tag("div", *drawn[:MOST], class_="panels")
+    shown = tag("div", *drawn[:MOST], below, class_="panels")
     rest = (
         folded(f"The other {len(drawn) - MOST} panels", tag("div", *drawn[MOST:], class_="panels"))
         if drawn[MOST:]
@@ -70,9 +78,24 @@ def _mark(mark: str) -> Markup:
     )
 
 
+def places(panel: Panel, size: Size = ALONE) -> dict[str, list[float]]:
+    """Return where 0 and 1 of each axis are in the drawing, for what is drawn over it later."""
+    drawing, ax = _canvas(panel, size)
+    canvas.svg(drawing)  # axes have their place once they are drawn
+    low, high = ax.transData.transform([(0, 0), (1, 1)]) * 72 / drawing.dpi
+    height = 72 * drawing.get_figheight()
+    across, up = [low[0], high[0]], [height - low[1], height - high[1]]
+    return {"x": [round(at, 2) for at in across], "y": [round(at, 2) for at in up]}
+
+
 def _drawn(panel: Panel, key: str, size: Size) -> Markup:
+    drawing, _ = _canvas(panel, size)
+    title = tag("h3", panel.title) if panel.title is not None else None
+    return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")
+
+
+def _canvas(panel: Panel, size: Size) -> tuple[Figure, Axes]:
     drawing, ax = canvas.single(size)
     panel.draw(ax)
     canvas.axis_names([ax], panel.x, panel.y)
-    title = tag("h3", panel.title) if panel.title is not None else None
-    return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")
+    return drawing, ax

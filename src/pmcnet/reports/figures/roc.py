@@ -24,6 +24,8 @@ from pmcnet.reports.figures.panels import Legend, Panel
 _POSITIVE = 0  # the paper calls class 0 positive
 _PANEL = (3.7, 3.7)
 
+Bands = dict[str, tuple[Array, Array]]  # level in percent -> low, high, each (n,)
+
 
 class Curve(NamedTuple):
     """One checked curve: true positive rate against false positive rate."""
@@ -31,7 +33,7 @@ class Curve(NamedTuple):
     label: int
     grid: Array  # (n,)
     mean: Array  # (n,)
-    bands: dict[str, tuple[Array, Array]]  # level in percent -> low, high, each (n,)
+    bands: Bands
 
     @property
     def auc(self) -> float:
@@ -98,14 +100,18 @@ def _write(named: Sequence[tuple[str, Curve]], path: Path | str, title: str) -> 
 
 def roc_panel(ax: Axes, curve: Curve) -> None:
     """Draw one curve over its bands and the line of chance."""
-    for level in sorted(curve.bands, key=float, reverse=True):  # the narrowest on top
-        low, high = curve.bands[level]
-        ax.fill_between(curve.grid, low, high, color=canvas.TINTS[level], linewidth=0)
+    draw_bands(ax, curve.grid, curve.bands)
     roc_frame(ax)
     ax.plot(curve.grid, curve.mean, color=canvas.ACCENT, linewidth=2)
     ax.text(
         0.98, 0.05, f"AUC {curve.auc:.3f}", ha="right", size=canvas.PANEL_SIZE, color=canvas.INK
     )
+
+
+def draw_bands(ax: Axes, grid: Array, bands: Bands) -> None:
+    """Draw bands by their level, the narrowest on top."""
+    for level in sorted(bands, key=float, reverse=True):
+        ax.fill_between(grid, *bands[level], color=canvas.TINTS[level], linewidth=0)
 
 
 def roc_frame(ax: Axes) -> None:
@@ -128,13 +134,24 @@ def _positive(curves: Sequence[Mapping[str, Any]], name: str) -> Curve:
 
 def checked_curve(item: Mapping[str, Any], name: str) -> Curve:
     """Return one curve and its bands, along one grid that does not decrease."""
+    grid = checked_grid(item, name)
+    mean = along(grid, entry(item, "mean", name), f"{name} mean")
+    return Curve(int(entry(item, "class", name)), grid, mean, checked_bands(item, name, grid))
+
+
+def checked_grid(item: Mapping[str, Any], name: str) -> Array:
+    """Return the grid of one curve, which does not decrease."""
     grid = probabilities(entry(item, "grid", name), f"{name} grid")
     if np.any(np.diff(grid) < 0):
         raise InputError(
             f"{name} grid must not decrease; sort the false positive rates and their curves "
             "together."
         )
-    mean = _along(grid, entry(item, "mean", name), f"{name} mean")
+    return grid
+
+
+def checked_bands(item: Mapping[str, Any], name: str, grid: Array) -> Bands:
+    """Return the bands of one curve by their level, each along its grid."""
     bands = {
         str(level): _band(grid, pair, f"{name} band {level}")
         for level, pair in item.get("bands", {}).items()
@@ -145,16 +162,17 @@ def checked_curve(item: Mapping[str, Any], name: str) -> Curve:
             f"{name} bands must be among {list(canvas.TINTS)} percent; got {unknown}. Leave the "
             "others out."
         )
-    return Curve(int(entry(item, "class", name)), grid, mean, bands)
+    return bands
 
 
 def _band(grid: Array, pair: Sequence[Any], name: str) -> tuple[Array, Array]:
     if len(pair) != 2:
         raise InputError(f"{name} must be [low, high]; got {len(pair)} lists.")
-    return _along(grid, pair[0], f"{name} low"), _along(grid, pair[1], f"{name} high")
+    return along(grid, pair[0], f"{name} low"), along(grid, pair[1], f"{name} high")
 
 
-def _along(grid: Array, values: Any, name: str) -> Array:
+def along(grid: Array, values: Any, name: str) -> Array:
+    """Return `values`, one for each point of the grid."""
     array = finite_list(values, name)
     if array.shape != grid.shape:
         raise InputError(
