@@ -105,6 +105,13 @@ def add_guides(app: Sphinx, name: str, source: list[str]) -> None:
     source[0] = source[0].replace("GUIDES", "\n".join(guides))
 
 
+def outdated(
+    app: Sphinx, env: Any, added: set[str], changed: set[str], gone: set[str]
+) -> list[str]:
+    """The list of guides is read again in every build."""
+    return ["how_to"]
+
+
 def escaped(
     app: Sphinx, kind: str, name: str, object_: Any, options: Any, lines: list[str]
 ) -> None:
@@ -126,5 +133,6 @@ def left_out(
 def setup(app: Sphinx) -> None:
     """Connect the functions above."""
     app.connect("source-read", add_guides)
+    app.connect("env-get-outdated", outdated)
     app.connect("autodoc-process-docstring", escaped, priority=400)
     app.connect("autodoc-skip-member", left_out)
