@@ -3,7 +3,7 @@ Effective draws and dimension
 =============================
 
 Importance weights fall on fewer and fewer draws as the number of dimensions grows, even for the
-easiest target. A small network has a hundred dimensions. Annealing does not depend on such weights.
+easiest target. A small network has a hundred dimensions. Annealing makes many small comparisons instead.
 """
 
 import matplotlib.pyplot as plt
