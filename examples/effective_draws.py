@@ -3,7 +3,8 @@ Effective draws and dimension
 =============================
 
 Importance weights fall on fewer and fewer draws as the number of dimensions grows, even for the
-easiest target. A small network has a hundred dimensions. Annealing makes many small comparisons instead.
+easiest target. A small network has a hundred dimensions. Annealing makes many small comparisons
+instead.
 """
 
 import matplotlib.pyplot as plt
