@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import warnings
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,17 @@ def test_first_fit_runs(capsys, monkeypatch):
 @pytest.mark.slow
 def test_guide_to_the_estimators_runs():
     assert executed(DOCS / "estimators.md")["model"].formulation_reason_
+
+
+def test_guide_to_the_checks_runs(capsys):
+    pytest.importorskip("arviz_stats.loo")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of k-hat, by ArviZ
+        executed(DOCS / "checks.md")
+    assert "Expected log predictive density" in capsys.readouterr().out
+
+
+def test_guide_to_explanations_runs():
+    names = executed(DOCS / "explanations.md")
+    assert names["importance"].frame["feature"].iloc[0] == "size"
+    assert set(names["effects"].pairs[0].features) == {"age", "town"}

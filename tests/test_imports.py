@@ -104,6 +104,7 @@ SHARED_NAMES = {
     "target",
     "compare",
     "evaluate",
+    "explain",
     "fit",
     "predict",
     "update",

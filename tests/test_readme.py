@@ -110,5 +110,7 @@ def test_commands_run(tmp_path):
         "epistemic",
         "aleatoric",
         "monte_carlo_error",
+        "novelty",
+        "is_novel",
     } == set(predictions.columns)
     assert len(predictions) == 80

@@ -9,6 +9,10 @@ class InputError(PMCNetError, ValueError):
     """An argument has the wrong shape, type or range."""
 
 
+class AbsentError(InputError, AttributeError):
+    """A model has nothing of that name, as it was fitted; `hasattr` says so too."""
+
+
 class TargetError(PMCNetError, ValueError):
     """A target returned something that is not a log-density or its derivative."""
 

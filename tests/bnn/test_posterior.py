@@ -193,3 +193,52 @@ def test_rows_on_which_networks_overflow_are_named():
     ):
         wide.draws(rows, n_passes=2)
     assert found.draws(rows, n_passes=2).isfinite().all()
+
+
+def test_prediction_of_an_unseen_row_is_that_of_the_posterior_without_it():
+    """Bayesian linear regression, whose posteriors with and without a row are known."""
+    network, sigma, n = MLP((3, 1)), 0.7, 20_000
+    generator = torch.Generator().manual_seed(2)
+    x = 3 * torch.rand(40, 3, generator=generator, dtype=torch.float64) - 1.5
+    y = x.sum(1) + 0.3 * torch.randn(40, generator=generator, dtype=torch.float64)
+    design = torch.cat([x, torch.ones(40, 1, dtype=torch.float64)], 1)
+    assert [p.name for p in network.layout] == ["0.weight", "0.bias"]
+
+    def moments(rows):
+        precision = torch.eye(4, dtype=torch.float64) + design[rows].T @ design[rows] / sigma**2
+        covariance = torch.linalg.inv(precision)
+        return covariance @ design[rows].T @ y[rows] / sigma**2, covariance
+
+    mean, covariance = moments(list(range(40)))
+    noise = torch.randn(n, 4, generator=generator, dtype=torch.float64)
+    theta = mean + noise @ torch.linalg.cholesky(covariance).T
+    samples = WeightedSamples(theta[None], torch.zeros(1, n, dtype=torch.float64))
+    p = ParticlePosterior(network, Gaussian(sigma), samples)
+    found, seen = p.predict_unseen(x, y), p.predict(x)
+    error = 5 * (2 / n) ** 0.5  # of a variance
+    for i in range(40):
+        mean, covariance = moments([row for row in range(40) if row != i])
+        variance = float(design[i] @ covariance @ design[i])
+        assert float(found.epistemic[i]) == pytest.approx(variance, rel=2 * error)
+        close = 5 * (2 * variance / n) ** 0.5  # weights leave half of the draws at least
+        assert float(found.mean[i, 0]) == pytest.approx(float(design[i] @ mean), abs=close)
+    assert float((found.epistemic / seen.epistemic).max()) > 1 + 3 * error
+    torch.testing.assert_close(found.total, found.epistemic + sigma**2)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "sizes"), [(Bernoulli(), (3, 4, 1)), (Categorical(3), (3, 4, 3))]
+)
+def test_unseen_rows_of_classes_are_those_of_truncated_weights(likelihood, sizes):
+    p = posterior(likelihood, sizes)
+    y = torch.arange(9) % 2
+    weight, means = by_hand(p)  # (J,), (J, N, C)
+    ratio = 1 / means[:, torch.arange(9), y]
+    limit = (weight[:, None] * ratio).sum(0) * (weight > 0).sum().sqrt()
+    w = weight[:, None] * torch.minimum(ratio, limit)
+    average = ((w / w.sum(0))[..., None] * means).sum(0)
+    found = p.predict_unseen(X, y.double())
+    torch.testing.assert_close(found.mean, average)
+    torch.testing.assert_close(found.total, -(average * average.log()).sum(-1))
+    in_pieces = posterior(likelihood, sizes, memory=2000).predict_unseen(X, y.double())
+    torch.testing.assert_close(in_pieces.epistemic, found.epistemic)

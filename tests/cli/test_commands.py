@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -60,7 +61,8 @@ def test_metrics_have_the_promised_form(run, task, request):
 def test_test_rows_are_written_with_truth_and_prediction(classified):
     rows = pd.read_csv(classified / "predictions.csv")
     added = ["prediction", "probability_no", "probability_yes", "epistemic", "aleatoric"]
-    assert list(rows.columns) == ["row", "truth", *added, "monte_carlo_error"]
+    more = ["monte_carlo_error", "novelty", "is_novel"]
+    assert list(rows.columns) == ["row", "truth", *added, *more]
     assert (classes()["y"].to_numpy()[rows["row"] - 1] == rows["truth"]).all()
     np.testing.assert_allclose(rows["probability_no"] + rows["probability_yes"], 1, rtol=1e-6)
 
@@ -182,14 +184,17 @@ def test_rows_keep_their_cells_and_gain_predictions(regressed, tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("id,z,x,note\n007,123456789.123,0.5,NA\n008,,1e-3,\n")
     result = done("predict", regressed, path)
-    assert result.stderr == "understood: delimiter ','\npredicted 2 rows\n"
+    said = "1 of 2 rows is unlike the training rows"  # whose z are around 1
+    assert result.stderr.splitlines() == ["understood: delimiter ','", "predicted 2 rows", said]
     header, *rows = result.stdout.splitlines()
-    assert header == "id,z,x,note,prediction,std,lower,upper,epistemic,aleatoric"
+    added = "prediction,std,lower,upper,epistemic,aleatoric,novelty,is_novel"
+    assert header == f"id,z,x,note,{added}"
     assert rows[0].startswith("007,123456789.123,0.5,NA,")
     assert rows[1].startswith("008,,1e-3,,")
     table = read(result.stdout)
     assert (table["lower"] < table["prediction"]).all()
     assert (table["prediction"] < table["upper"]).all()
+    assert table["is_novel"].tolist() == [1, 0]
     np.testing.assert_allclose(
         table["std"] ** 2, table["epistemic"] + table["aleatoric"], rtol=1e-6
     )
@@ -269,6 +274,22 @@ def test_diagnosis_says_verdict_and_what_to_do(classified, regressed):
 
 def test_diagnosis_reads_a_saved_model_too(classified):
     assert done("diagnose", classified / "model").stdout.startswith("verdict: ")
+
+
+def test_report_has_networks_unless_it_is_asked_without(classified, tmp_path):
+    assert "networks" in json.loads((classified / "report.json").read_text())["what_if"]
+    assert 'id="what_if"' in (classified / "report.html").read_text()
+    shutil.copytree(classified, tmp_path / "run")
+    done("report", tmp_path / "run", "--no-what-if")
+    assert 'id="what_if"' not in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("no_page")
+def test_fit_without_what_if_stores_no_networks_for_the_page(tables, tmp_path):
+    where = ("--target", "y", *LIGHT, "--prior-std", "1", "--no-what-if", "--out", tmp_path / "run")
+    done("fit", tables / "numbers.csv", *where)
+    assert "what_if" not in json.loads((tmp_path / "run" / "report.json").read_text())
+    assert "what_if = false" in (tmp_path / "run" / "config.toml").read_text()
 
 
 def test_report_is_drawn_again_the_same(classified):

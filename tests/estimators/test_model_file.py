@@ -91,7 +91,7 @@ def test_calibration_comes_back_without_the_library_that_made_it(tmp_path, monke
 def test_two_files_and_no_pickle(saved):
     _, path = saved
     assert sorted(file.name for file in path.iterdir()) == ["model.json", "tensors.safetensors"]
-    assert json.loads((path / "model.json").read_text())["version"] == 6
+    assert json.loads((path / "model.json").read_text())["version"] == 7
 
 
 def test_saving_again_replaces_and_other_folders_are_left_alone(saved, tmp_path):

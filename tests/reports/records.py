@@ -1,10 +1,11 @@
 """Records of runs that never were: plain data of the form the page reads, from fixed seeds."""
 
+import base64
 import json
 
 import numpy as np
 
-from reports import curve_records
+from reports import check_records, curve_records
 
 GRID = np.linspace(0, 1, 101)
 LEVELS = {"80": 1.3, "95": 1.7, "99": 2.0}
@@ -26,9 +27,14 @@ def binary():
             "confusion": [[22, 3], [1, 45]],
             "histograms": probabilities(rng, 6, 2),
             "uncertain": _uncertain_classes(rng, ["bad", "good"]),
+            "explained": [
+                explained_class(17, ["bad", "good"]),
+                explained_class(3, ["bad", "good"]),
+            ],
             "history": history(24),
             "comparison": comparison(),
         }
+        | check_records.of_classes(["bad", "good"])
     )
 
 
@@ -52,8 +58,10 @@ def multiclass(classes=FLOWERS):
             "confusion": confusion.tolist(),
             "histograms": probabilities(rng, 4, n),
             "uncertain": _uncertain_classes(rng, list(classes)),
+            "explained": [explained_class(17, list(classes))],
             "history": history(9),
         }
+        | check_records.of_classes(list(classes))
     )
 
 
@@ -116,6 +124,7 @@ def regression():
                 }
                 for i in np.argsort(-std)[:8].tolist()
             ],
+            "explained": [explained_number(4), explained_number(88, novel=True)],
             "history": curve_records.with_errors(history(60)),
             "update": {
                 "number": 2,
@@ -132,7 +141,88 @@ def regression():
                 alternative("gaussian, noise by row, scales by layer", -270.1),
             ],
         }
+        | check_records.of_numbers()
     )
+
+
+def explained_number(row, novel=False):
+    """A regression's row, with the nearest rows of a table."""
+    return {
+        "row": row,
+        "truth": 13.5,
+        "prediction": 12.25,
+        "std": 1.5,
+        "interval": [9.1, 15.2],
+        "coverage": 0.95,
+        "quantiles": [{"level": level, "value": 12.25 + 3 * level} for level in (0.1, 0.5, 0.9)],
+        **_contributions(None, 10.0, 12.25),
+        "novelty": _novelty(0.9997 if novel else 0.41, novel),
+        "nearest": [
+            {
+                "row": 5 + i,
+                "distance": 0.5 * i,
+                "target": 11.0 + i,
+                "values": {"a long name of a column": 0.25 * i, "city": "Tromsø", "age": None},
+            }
+            for i in range(5)
+        ],
+    }
+
+
+def explained_class(row, classes):
+    """A classification's row, with the nearest rows that a model keeps."""
+    return {
+        "row": row,
+        "truth": classes[0],
+        "prediction": classes[-1],
+        "classes": [
+            {"class": name, "probability": 1 / len(classes), "low95": 0.0, "high95": 0.9}
+            for name in classes
+        ],
+        **_contributions(classes[-1], 0.5, 0.62),
+        "novelty": _novelty(0.93, False),
+        "nearest": [
+            {"row": 5, "update": 0, "distance": 0.4},
+            {"row": 2, "update": 1, "distance": 1},
+        ],
+    }
+
+
+def _contributions(of, base, explained):
+    means = np.array([0.7, 0.5, -0.2]) * (explained - base)
+    columns = zip(["a long name of a column", "city", "age"], [0.25, "Tromsø", None], strict=True)
+    lines = [
+        {
+            "column": name,
+            "value": value,
+            "mean": mean,
+            "low95": mean - 0.4,
+            "low80": mean - 0.2,
+            "high80": mean + 0.2,
+            "high95": mean + 0.3,
+            "error": 0.0,
+        }
+        for (name, value), mean in zip(columns, means.tolist(), strict=True)
+    ]
+    return {
+        "of": of,
+        "base": base,
+        "explained": explained,
+        "exact": True,
+        "n_networks": 100,
+        "contributions": lines,
+    }
+
+
+def _novelty(percentile, is_novel):
+    return {
+        "percentile": percentile,
+        "is_novel": is_novel,
+        "distance": 2.3,
+        "farther_than": 0.8,
+        "epistemic_share": 0.2,
+        "less_known_than": percentile,
+    }
 
 
 def alternative(name, log_evidence):
@@ -142,6 +232,35 @@ def alternative(name, log_evidence):
         "log_evidence_error": 1.4,
         "seconds": 3.2,
     }
+
+
+def what_if():
+    """A regression that the page predicts by itself: 40 networks of one number and one category."""
+    weights = np.random.default_rng(4).normal(size=(40, 3 * 2 + 2 + 2 + 1 + 1)).astype("<f4")
+    number = {"kind": "number", "mean": 6.3, "std": 0.7, "unit": "", "factor": 1.0}
+    category = {"kind": "category", "levels": ["no", "<yes>"], "shares": [0.9, 0.1]}
+    asked = {
+        "likelihood": {"kind": "LearnedGaussian"},
+        "units": [22.0, 9.0],
+        "columns": [
+            number | {"name": "rooms", "flag": False, "missing": False}
+            | {"low": 4.0, "high": 9.0, "step": 0.02},
+            category | {"name": "river", "flag": False, "missing": False}
+            | {"n_own": 2, "pooled": False},
+        ],
+        "starts": [
+            {"row": None, "truth": None, "values": [6.2, 0]},
+            {"row": 7, "truth": 24.1, "values": [7.1, 1]},
+        ],
+        "networks": {
+            "n": 40, "sizes": [3, 2, 1], "activation": "tanh", "n_extra": 1, "weight": [1] * 40,
+            "numbers": base64.urlsafe_b64encode(weights.tobytes()).decode(), "of": 2000,
+        },
+        "order": [0, 1],
+        "difference": 0.12,
+        "notes": ["Counts are those of exposure 1."],
+    }  # fmt: skip
+    return regression() | {"what_if": asked}
 
 
 def bare(task="binary"):
@@ -389,3 +508,97 @@ def _uncertain_classes(rng, classes):
 
 def _plain(record):
     return json.loads(json.dumps(curve_records.plain(record)))
+
+
+def drivers(task="regression", classes=("low", "mid", "high")):
+    """What drives predictions, as a run that never was might say."""
+    rng = np.random.default_rng(12)
+    several = task == "multiclass"
+    n_outputs = len(classes) if several else 1
+    names = ["size", "a column of a very long name", "town", "day"]
+    worth = [1.3, 0.4, 0.1, -0.01]
+    return _plain(
+        {
+            "importance": {
+                "n_rows": 200,
+                "held_out": True,
+                "n_networks": 100,
+                "n_repeats": 3,
+                "n_columns": 5,
+                "columns": [
+                    {"feature": name, "importance": w, "averaged": w, "error": 0.02}
+                    | _ends(w)
+                    | {"shapley": abs(w), "shapley_low95": 0.0, "shapley_high95": 2 * abs(w)}
+                    | {"relevance": 1.0}
+                    for name, w in zip(names, worth, strict=True)
+                ],
+            },
+            "effects": {
+                "n_rows": 200,
+                "n_networks": 100,
+                "classes": list(classes) if several else None,
+                "columns": [
+                    _effect(rng, names[0], "number", np.linspace(-2, 2, 9), n_outputs),
+                    _effect(rng, names[2], "level", ["Oslo", "Rome", "missing"], n_outputs),
+                    _effect(
+                        rng, names[3], "date", np.linspace(19000, 19400, 9).tolist(), n_outputs
+                    ),
+                ],
+                "others": [names[1]],
+            },
+            "interaction": _points("number", np.linspace(-2, 2, 8))
+            | {
+                "features": names[:3:2],
+                "class": classes[1] if several else None,
+                "lines": [
+                    {"value": value, "partial": _band(rng.normal(size=8))}
+                    for value in ("Oslo", "Rome")
+                ],
+                "pairs": [
+                    {
+                        "features": names[:3:2],
+                        "strength": {"mean": 0.5} | _ends(0.5),
+                        "share": {"mean": 0.2} | _ends(0.2),
+                    }
+                ],
+            },
+        }
+    )
+
+
+def _ends(mean):
+    """Intervals around a number."""
+    wide, narrow = 0.2 * abs(mean), 0.1 * abs(mean)
+    return {
+        "low95": mean - wide,
+        "low80": mean - narrow,
+        "high80": mean + narrow,
+        "high95": mean + wide,
+    }
+
+
+def _band(mean):
+    return {"mean": mean.tolist()} | {
+        key: (mean + by - 1).tolist() for key, by in _ends(1.0).items()
+    }
+
+
+def _points(scale, values):
+    n, values = len(values), list(values)
+    counts = [] if scale == "level" else [3.0, 5.0, 2.0]
+    return {"scale": scale, "values": values, "share": [1 / n] * n, "counts": counts}
+
+
+def _effect(rng, feature, scale, values, n_outputs):
+    outputs = []
+    for _ in range(n_outputs):
+        mean = rng.normal(size=len(values))
+        one = {
+            "average": 0.0,
+            "partial": _band(mean),
+            "individual": [(mean + by).tolist() for by in (1, -1)],
+        }
+        if scale != "level":
+            one["accumulated"] = _band(mean)
+        outputs.append(one)
+    return _points(scale, values) | {"feature": feature, "outputs": outputs}

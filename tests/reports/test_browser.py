@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from importlib.resources import files
 
 import pytest
 
@@ -33,12 +34,28 @@ PAGES = {
     "regression compared": records.regression_compared,
     "thirty classes compared": lambda: records.multiclass_compared(LONG),
     "bare": records.bare,
+    "what if": records.what_if,
 }
-N_DRAWINGS = {"binary": 20, "multiclass": 21, "regression": 16, "thirty classes": 54, "bare": 0}
-N_DRAWINGS |= {"binary compared": 21, "multiclass compared": 21, "regression compared": 20}
-N_DRAWINGS |= {"thirty classes compared": 54}
+N_DRAWINGS = {"binary": 23, "multiclass": 24, "regression": 25, "thirty classes": 57, "bare": 0}
+N_DRAWINGS |= {"binary compared": 24, "multiclass compared": 24, "regression compared": 29}
+N_DRAWINGS |= {"thirty classes compared": 57}
+N_DRAWINGS |= {"what if": 26}
 N_WITHOUT_LETTERS = {"regression compared": 3}  # violins above the last, which has the axis of all
 WIDTHS = (390, 1280)
+
+JUDGED = ("binary compared", "multiclass", "regression")
+AXE = files("selenium_axe_python").joinpath("axe-core", "axe.min.js").read_text(encoding="utf-8")
+RUN = """const done = arguments[arguments.length - 1];
+axe.run({exclude: [['svg > *']]}, {resultTypes: ['violations']}).then(
+  found => done(found.violations.map(v => [v.impact, v.id, v.nodes.map(n => n.html)])))"""
+FOCUSED = """const e = document.activeElement, style = getComputedStyle(e);
+const outline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1;
+const box = e.getBoundingClientRect();
+return [e.tagName, e.getAttribute('href') || e.getAttribute('aria-label') || e.textContent,
+        outline, box.top < innerHeight && box.bottom > 0]"""
+STOPS = """return [...document.querySelectorAll(
+  'a[href], summary, button, input, select, [tabindex="0"]')]
+  .filter(e => e.checkVisibility()).length"""
 
 OVERFLOW = """const e = document.documentElement;
 return [e.scrollWidth, e.clientWidth, document.body.scrollWidth]"""
@@ -241,3 +258,55 @@ def test_page_prints_on_white_without_navigation(browser, paths):
     assert hidden
     assert seen["paper"] == "rgb(255, 255, 255)"
     assert contrast(seen["letters"], seen["card"]) > 7
+
+
+PLACES = """const top = e => document.querySelector(e).getBoundingClientRect().top;
+return [top('#verdict .advice'), top('#verdict'), top('nav'), top('#metrics')]"""
+
+
+def test_card_comes_first_on_a_phone_and_the_contents_follow(browser, paths):
+    show(browser, paths["binary"], 390)
+    advice, card, contents, metrics = browser.execute_script(PLACES)
+    assert advice < 900
+    assert card < contents < metrics
+
+
+def test_contents_stay_beside_a_wide_page(browser, paths):
+    show(browser, paths["binary"], 1280)
+    _, card, contents, _ = browser.execute_script(PLACES)
+    assert contents == pytest.approx(card, abs=2)
+    browser.execute_script("window.scrollTo({top: 3000, behavior: 'instant'})")
+    _, card, contents, _ = browser.execute_script(PLACES)
+    assert card < -1000
+    assert 0 <= contents < 100
+
+
+@pytest.mark.parametrize("name", JUDGED)
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_breaks_no_rule_of_axe(name, width, scheme, browser, paths):
+    show(browser, paths[name], width, scheme)
+    browser.execute_script(AXE)
+    assert browser.execute_async_script(RUN) == []
+
+
+def test_axe_finds_letters_that_are_too_pale(browser, paths):
+    show(browser, paths["binary"])
+    browser.execute_script("document.querySelector('.made').style.color = '#bbb'")
+    browser.execute_script(AXE)
+    ((impact, rule, (found,)),) = browser.execute_async_script(RUN)
+    assert (impact, rule) == ("serious", "color-contrast")
+    assert 'class="made"' in found
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_keyboard_reaches_everything_and_shows_where_it_is(name, browser, paths):
+    show(browser, paths[name])
+    n_stops = browser.execute_script(STOPS)
+    seen = []
+    for _ in range(n_stops):
+        webdriver.ActionChains(browser).send_keys(webdriver.Keys.TAB).perform()
+        seen.append(browser.execute_script(FOCUSED))
+    assert seen[0][:2] == ["A", "#verdict"]
+    assert len({tuple(stop[:2]) for stop in seen}) >= n_stops - 5  # some regions have one name
+    assert [stop for stop in seen if stop[0] == "BODY" or not stop[2]] == []

@@ -121,7 +121,7 @@ def test_comparison_tells_the_settings_and_how_they_were_chosen():
     ]
     entries = [entry | more for entry, more in zip(record["comparison"], chosen, strict=True)]
     body = comparison(record | {"comparison": entries}).body
-    told = body.split("Chosen settings</h3>")[1].split("</tbody>")[0]
+    told = body.split("Chosen settings</h4>")[1].split("</tbody>")[0]
     cells = [
         re.sub(r"<[^>]+>", "|", row) for row in re.findall(r"<tr>(.*?)</tr>", told, re.DOTALL)[1:]
     ]
@@ -199,7 +199,7 @@ def test_many_errors_make_no_larger_page():
 def test_comparison_takes_none_for_every_new_part(kind):
     body = shown(KINDS[kind](), **dict.fromkeys(NEW))
     assert "<svg" not in body
-    assert "<h3" not in body
+    assert "<h4" not in body
     assert "None" not in body
 
 

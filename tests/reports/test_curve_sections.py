@@ -164,7 +164,7 @@ def test_error_of_steps_without_seconds_has_no_course():
     assert error_course(without, "error", 0.05) is None
     body = history_section.history(REGRESSION | {"history": without}).body
     assert "How the error fell" not in body
-    assert "error of predictions</h3>" in body
+    assert "error of predictions</h4>" in body
 
 
 def test_errors_that_no_axis_can_hold_have_no_course():

@@ -6,7 +6,8 @@ import pytest
 
 from pmcnet.ais.verdict import Status
 from pmcnet.errors import InputError
-from pmcnet.reports import figure_sections, history_section, page, sections
+from pmcnet.reports import figure_sections, first_card, history_section, page, sections
+from pmcnet.reports.advice import MEANING
 from pmcnet.reports.figures.arrays import finite
 from pmcnet.reports.html import Markup, count, number, real, setting, share, tag
 from pmcnet.reports.page import render, write_report
@@ -24,43 +25,48 @@ COMPARED = {
     "multiclass compared": records.multiclass_compared,
     "regression compared": records.regression_compared,
 }
-PAGES = KINDS | COMPARED
-ALWAYS = ["verdict", "facts", "metrics"]
+PAGES = KINDS | COMPARED | {"what if": records.what_if}
+ORDER = [
+    "verdict",
+    "metrics",
+    "scatter",
+    "fan",
+    "roc",
+    "precision_recall",
+    "decision",
+    "confusion",
+    "histograms",
+    "uncertain",
+    "comparison",
+    "importance",
+    "effects",
+    "interaction",
+    "what_if",
+    "explained",
+    "calibration",
+    "posterior_predictive",
+    "residuals",
+    "loo",
+    "prior_predictive",
+    "diagnostics",
+    "history",
+    "update",
+    "facts",
+    "model_choice",
+    "columns",
+    "settings",
+]
+ALWAYS = {"verdict", "metrics", "diagnostics", "facts"}
+FIGURES = {"calibration", "histograms", "uncertain", "history", "explained"}
+FIGURES |= {"posterior_predictive", "loo", "prior_predictive"}
+CLASSES = FIGURES | {"roc", "precision_recall", "confusion"}
 SECTIONS = {
-    "binary": [
-        "roc",
-        "precision_recall",
-        "decision",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "confusion",
-        "history",
-        "comparison",
-    ],
-    "multiclass": [
-        "roc",
-        "precision_recall",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "confusion",
-        "history",
-    ],
-    "regression": [
-        "update",
-        "scatter",
-        "fan",
-        "calibration",
-        "histograms",
-        "uncertain",
-        "history",
-        "model_choice",
-    ],
+    "binary": CLASSES | {"comparison", "decision"},
+    "multiclass": CLASSES,
+    "regression": FIGURES | {"scatter", "fan", "update", "model_choice", "residuals"},
 }
-SECTIONS |= {
-    f"{kind} compared": [*dict.fromkeys([*names, "comparison"])] for kind, names in SECTIONS.items()
-}
+SECTIONS |= {f"{kind} compared": names | {"comparison"} for kind, names in SECTIONS.items()}
+SECTIONS["what if"] = SECTIONS["regression"] | {"what_if"}
 VOID = {"meta", "input"}
 EVIL = "<script>alert(\"x\")</script> & 'quotes' $x_1$"
 
@@ -103,9 +109,22 @@ def sections_of(page):
     return re.findall(r'<section id="(\w+)"', page)
 
 
+def in_order(*names):
+    assert set(names) <= set(ORDER)
+    return sorted(names, key=ORDER.index)
+
+
 @pytest.mark.parametrize("kind", PAGES)
 def test_page_has_its_sections_in_order(kind, pages):
-    assert sections_of(pages[kind]) == [*ALWAYS, *SECTIONS[kind], "settings", "diagnostics"]
+    assert sections_of(pages[kind]) == in_order(*ALWAYS, *SECTIONS[kind], "settings")
+
+
+def test_page_leaves_out_groups_without_sections(monkeypatch):
+    empty, full = page.Group("a", "Empty?", ()), page.Group("b", "Full?", (sections.facts,))
+    monkeypatch.setattr(page, "_GROUPS", (empty, full))
+    text = render(records.bare())
+    assert "Empty?" not in text
+    assert text.count("Full?") == 2  # in the contents and above its sections
 
 
 @pytest.mark.parametrize("kind", PAGES)
@@ -186,6 +205,12 @@ def test_page_escapes_everything():
         metric | {"label": EVIL, "unit": EVIL, "better": EVIL} for metric in record["metrics"]
     ]
     record["uncertain"] = [row | {"prediction": EVIL, "truth": EVIL} for row in record["uncertain"]]
+    for row in record["explained"]:
+        row |= {"row": EVIL, "prediction": EVIL, "truth": EVIL, "of": EVIL}
+        row["contributions"] = [
+            one | {"column": EVIL, "value": EVIL} for one in row["contributions"]
+        ]
+        row["nearest"] = [one | {"target": EVIL, "values": {EVIL: EVIL}} for one in row["nearest"]]
     record["comparison"] = [
         row | {"method": EVIL, "verdict": EVIL, "metrics": {EVIL: 1.0}}
         for row in record["comparison"]
@@ -217,7 +242,7 @@ def test_page_of_thirty_classes_folds_most_panels():
 @pytest.mark.parametrize("task", KINDS)
 def test_page_of_the_bare_record_has_no_figure(task):
     page = render(records.bare(task))
-    assert sections_of(page) == [*ALWAYS, "diagnostics"]
+    assert sections_of(page) == in_order(*ALWAYS)
     assert "<svg" not in page
     assert "None" not in page
     assert "1 test row," in page
@@ -232,7 +257,7 @@ def test_page_takes_none_for_every_optional_part(kind):
         "diagnostics": dict.fromkeys(record["diagnostics"]),
     }
     page = render(record | nothing)
-    assert sections_of(page) == [*ALWAYS, "settings", "diagnostics"]
+    assert sections_of(page) == in_order(*ALWAYS, "settings")
     assert "None" not in page
 
 
@@ -242,7 +267,7 @@ def test_page_takes_every_optional_part_alone(kind):
     for key in set(record) - set(records.bare()) - {"classes", "scatter_coverage"}:
         if record[key] is not None:
             page = render(records.bare(kind) | {key: record[key]})
-            assert sections_of(page) == [*ALWAYS, key, "diagnostics"]
+            assert sections_of(page) == in_order(*ALWAYS, key)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -410,7 +435,7 @@ def test_limits_of_a_verdict_are_a_mapping():
 
 
 def test_every_status_of_a_verdict_has_its_sign_and_its_meaning():
-    assert set(sections._SIGNS) == set(sections._MEANING) == set(STATUSES) == set(get_args(Status))
+    assert set(first_card._SIGNS) == set(MEANING) == set(STATUSES) == set(get_args(Status))
 
 
 @pytest.mark.parametrize(
@@ -478,7 +503,7 @@ def test_arithmetic_that_fails_is_told_as_a_record_that_cannot_be_read(monkeypat
     def failing(record):
         raise OverflowError("too large")
 
-    monkeypatch.setattr(page, "_ORDER", (failing,))
+    monkeypatch.setattr(page, "_GROUPS", (page.Group("group", "Why?", (failing,)),))
     with pytest.raises(
         InputError, match=r"the failing of this record cannot be read \(OverflowError: too large\)"
     ):

@@ -35,6 +35,11 @@ class ParticlePosterior(WeightedNetworks):
 
     agreement: Agreement | None = field(kw_only=True, default=None)
 
+    @property
+    def is_posterior(self) -> bool:
+        """Whether the networks with their weights are draws of the posterior, good or bad."""
+        return True
+
     def thinned(self, n: int, seed: int = 0) -> "ParticlePosterior":
         """`n` networks drawn by their weights, equally weighted: cheaper, with the same verdict.
 
@@ -180,6 +185,11 @@ class Population(RecordedPosterior):
         theta = self.resample(n, seed)
         samples = WeightedSamples(theta, theta.new_zeros(n, dtype=torch.float64))
         return replace(self, samples=samples, n_islands=0)
+
+    @property
+    def is_posterior(self) -> bool:
+        """Whether they are draws of chains; others are an ensemble or of an approximation."""
+        return self.n_islands > 0
 
     @property
     def khat(self) -> float:

@@ -1,5 +1,6 @@
 """What weighted networks predict: Algorithm 2 of the paper, and the average over all networks."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -157,6 +158,36 @@ class WeightedNetworks(SampleDiagnostics):
         *moments, quantiles = (torch.cat(part) for part in zip(*parts, strict=True))
         refuse_overflow(~quantiles.isfinite().all(1), x.dtype)
         return _finite(Predictive(*moments), x.dtype), quantiles.mT
+
+    def predict_unseen(self, x: Tensor, y: Tensor) -> Predictive:
+        """What rows of the fit would be predicted had each of them not been there; no errors.
+
+        The posterior without row n gives network j the weight w_j / p(y_n | x_n, theta_j). Those
+        ratios are truncated at their mean times sqrt(J) (Ionides, 2008).
+
+        Args:
+            x: rows of the fit (N, ...).
+            y: their data, as the likelihood takes them.
+        """
+        networks, weight = self._alive()
+        extra = networks[:, self.network.layout.dim :]
+        n_rows = max(1, self.memory // (8 * 8 * len(networks) * self.likelihood.n_outputs))
+        parts = []
+        for rows, known in zip(torch.split(x, n_rows), torch.split(y, n_rows), strict=True):
+            output = torch.cat([p.output for p in self._passes(networks, rows)])  # (J, n, C)
+            ratio = -self.likelihood.log_prob(output, known.double(), extra).double()  # (J, n)
+            mean_ratio = (weight.log()[:, None] + ratio).logsumexp(0)
+            ratio = ratio.clamp(max=mean_ratio + 0.5 * math.log(len(networks)))
+            w = (weight.log()[:, None] + ratio).softmax(0)
+            mean = self.likelihood.mean(output, extra).double()
+            noise = self.likelihood.aleatoric(mean, output, extra).expand(mean.shape[:-1])
+            average, aleatoric = (w[..., None] * mean).sum(0), (w * noise).sum(0)
+            variance = (w[..., None] * (mean - average).square()).sum(0)
+            total = self.likelihood.total(average, aleatoric, variance)
+            epistemic = (total - aleatoric).clamp(min=0)
+            parts.append((average, total, aleatoric, epistemic, average.new_empty(len(rows), 0)))
+        found = Predictive(*(torch.cat(part) for part in zip(*parts, strict=True)))
+        return _finite(found, x.dtype)
 
     def _moments(self, output: Tensor, extra: Tensor, weight: Tensor) -> Predictive:
         """The averaged prediction of a regression, from outputs of all networks (J, n, C)."""

@@ -9,6 +9,7 @@ from pmcnet.cli.datasets import datasets
 from pmcnet.cli.demo import demo
 from pmcnet.cli.diagnose import diagnose
 from pmcnet.cli.evaluate import evaluate
+from pmcnet.cli.explain import explain
 from pmcnet.cli.failures import Commands
 from pmcnet.cli.fit import fit
 from pmcnet.cli.predict import predict
@@ -26,7 +27,7 @@ def main(debug: bool) -> None:
 
 
 for command in (
-    demo, fit, predict, evaluate, diagnose, resume, update, compare, report, reproduce, datasets,
-    completion,
+    demo, fit, predict, evaluate, explain, diagnose, resume, update, compare, report, reproduce,
+    datasets, completion,
 ):  # fmt: skip
     main.add_command(command)

@@ -12,14 +12,19 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diagnose(run: Path, as_json: bool) -> None:
     """Verdict, effective draws, k-hat and evidence of RUN, and what to do."""
-    from pmcnet.cli.output import number, print_json, print_table, print_verdict
+    from pmcnet.cli.output import number, print_advice, print_json, print_table, print_verdict
     from pmcnet.cli.run_model import load_model
     from pmcnet.estimators.evaluation.figure_data import diagnostics
-    from pmcnet.runs.advice import advice
+    from pmcnet.estimators.evaluation.model_report import unscored_record
+    from pmcnet.reports.advice import advice
+    from pmcnet.reports.record import checked_record
+    from pmcnet.runs.folder import RunFolder, read_json
 
     model = load_model(run, "cpu")
     found = diagnostics(model.posterior_)
-    steps = advice(model)
+    stored = RunFolder(run).report_data  # knows test rows, and a model alone does not
+    known = checked_record(read_json(stored)) if stored.is_file() else unscored_record(model)
+    steps = advice(known)
     if as_json:
         print_json(
             {
@@ -47,8 +52,7 @@ def diagnose(run: Path, as_json: bool) -> None:
         ["steps", str(len(model.history_))],
     ]
     print_table(["", ""], rows, f"diagnostics of {run}")
-    for step in steps:
-        click.echo(f"- {step}")
+    print_advice(steps)
 
 
 def _errors(found: Mapping[str, Any], number: Callable[[Any], str]) -> list[list[str]]:

@@ -140,6 +140,12 @@ class _Fit(click.Command):
     "out of the fit. Needs the extra conformal.",
 )
 @click.option(
+    "--what-if/--no-what-if",
+    default=None,
+    help="Whether the report holds networks that predict what its reader asks; 300 kB at most. "
+    "Default: yes.",
+)
+@click.option(
     "--config",
     type=click.Path(path_type=Path),
     help="A TOML file with settings; options given here win.",
@@ -219,12 +225,14 @@ def run_name(data: str) -> str:
 def show(finished: Any, as_json: bool) -> None:
     """What a finished run prints."""
     from pmcnet.cli.output import print_json, print_metrics, print_verdict
+    from pmcnet.reports.advice import advice
 
     if as_json:
         print_json(finished.metrics)
         return
     print_verdict(finished.metrics["diagnostics"])
     print_metrics(finished.metrics)
+    click.echo(f"advice: {advice(finished.report)[0]}")
     click.echo(f"report: {finished.folder.report}")
     click.echo(f"next:   pmcnet predict {finished.folder.path} NEW.csv -o predictions.csv")
 

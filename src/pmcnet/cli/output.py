@@ -23,6 +23,12 @@ def print_verdict(diagnostics: Mapping[str, Any]) -> None:
     )
 
 
+def print_advice(steps: Sequence[str]) -> None:
+    """What to do, the first step first."""
+    for step in steps:
+        click.echo(f"- {step}")
+
+
 def print_metrics(metrics: Mapping[str, Any]) -> None:
     """Metrics of the averaged prediction beside those of single draws."""
     if not metrics["bma"]:

@@ -47,8 +47,9 @@ def predict(
 
     Adds the columns prediction, then probability_CLASS for each class, or std, lower and upper;
     then epistemic (the networks disagree) and aleatoric (the data overlap): entropies in nats for
-    classes, variances for regression. Columns may come in any order; those that the model does not
-    know are kept as they are.
+    classes, variances for regression; then novelty, the share of the training rows that are less
+    unlike the others than this row is, and is_novel, 1 where that is beyond 99 %. Columns may come
+    in any order; those that the model does not know are kept as they are.
     """
     from pmcnet.cli.run_model import load_model
     from pmcnet.errors import InputError
@@ -61,7 +62,7 @@ def predict(
     column, remark = exposure_column(model, run, table, exposure)
     if remark:
         click.echo(remark, err=True)
-    n_rows = predict_file(
+    predicted = predict_file(
         model,
         table,
         out,
@@ -72,7 +73,11 @@ def predict(
     )
     if table.understood:
         click.echo(f"understood: {', '.join(table.understood)}", err=True)
+    n_rows, n_novel = predicted
     click.echo(f"predicted {n_rows} rows" + (f": {out}" if out else ""), err=True)
+    if n_novel is not None:
+        verb = "is" if n_novel == 1 else "are"
+        click.echo(f"{n_novel} of {n_rows} rows {verb} unlike the training rows", err=True)
 
 
 def _say_rows(n_rows: int) -> None:

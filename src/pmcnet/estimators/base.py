@@ -13,12 +13,14 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 from pmcnet.ais.comm import SERIAL, Communicator
 from pmcnet.bnn import Network
 from pmcnet.bnn.likelihoods.base import Task
+from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.bnn.likelihoods.response import Response, Units
 from pmcnet.estimators import model_file
 from pmcnet.estimators.columns import ColumnsAsked
 from pmcnet.estimators.conformal.calibration_rows import GivenRows, SplitRows, split
 from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Scaling
+from pmcnet.estimators.exposure import log_exposure_of
 from pmcnet.estimators.fit import fit_posterior
 from pmcnet.estimators.fit_log import log_columns, log_verdict, logged
 from pmcnet.estimators.formulation import SEARCHES, PriorStd
@@ -27,10 +29,12 @@ from pmcnet.estimators.input_rows import Unseen, checked_rows
 from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.model_rows import ModelRows
 from pmcnet.estimators.networks import ModuleSource, network_for
+from pmcnet.estimators.novelty import NoveltyScale, learned_scale
 from pmcnet.estimators.observer import FitObserver
 from pmcnet.estimators.plan import plan, resolve_device
-from pmcnet.estimators.predictions import Array
+from pmcnet.estimators.predictions import Array, EncodedRows
 from pmcnet.estimators.progress_display import displayed
+from pmcnet.estimators.reference_rows import ReferenceRows
 from pmcnet.estimators.setting_checks import check_settings
 from pmcnet.estimators.training_rows import (
     encoded_training,
@@ -120,10 +124,12 @@ class PMCNetEstimator(UpdatableModel):
         self.check_settings()
         seed = seed_of(self, 0)
         device = resolve_device(self.device)
-        given, held_out = self._given(X, response, weight, seed)
+        given, held_out, trained = self._given(X, response, weight, seed)
         rows = self._rows(given, seed, device)
         watching = logged(observers, comm)
         log_columns(self, comm)
+        if self.reference_rows_ is not None and trained is not None:
+            self.reference_rows_ = self.reference_rows_.numbered(trained + 1)
         unseen = None if held_out is None else self._unseen_rows(held_out)
         asked = self._asked(y)
         target = rows.target(first(asked, rows))
@@ -150,6 +156,7 @@ class PMCNetEstimator(UpdatableModel):
         self.method_options_ = dict(vars(chosen.options))
         self.calibration_ = None if unseen is None else self._calibrated(unseen)
         self.update_ = None
+        self.novelty_scale_ = self._learned_novelty(rows, seed)
         self.training_rows_ = None if islands_of(self) is None else KeptRows.of(outcome.target)
         log_verdict(self.verdict_, comm)
         return self
@@ -205,6 +212,7 @@ class PMCNetEstimator(UpdatableModel):
         self.encoder_, rows, inputs = encoded_training(
             *given, seed, self.feature_scaling, asked, n_classes
         )
+        self.reference_rows_ = ReferenceRows.of(self.encoder_, rows, seed)
         return ModelRows(
             torch.as_tensor(inputs).to(device, torch.float32),
             self._response(rows.y, rows.weight),
@@ -214,6 +222,17 @@ class PMCNetEstimator(UpdatableModel):
             self.prior,
             _CPU_MEMORY if device.type == "cpu" else _GPU_MEMORY,
         )
+
+    def _learned_novelty(self, rows: ModelRows, seed: int) -> NoveltyScale | None:
+        """How unlike one another the training rows are; None of images."""
+        if self.reference_rows_ is None:
+            return None
+        y, weight = rows.response.y, rows.response.weight
+        known = EncodedRows(rows.x, log_exposure_of(y, self.likelihood_))
+        members, units = family(self.likelihood_, self._task), self._units()
+        targets = torch.as_tensor(members.targets(y, units))
+        asked = (self.reference_rows_, known, targets, weight, seed)
+        return learned_scale(self.posterior_, units, *asked)
 
     def _network(self, n_outputs: int) -> Network:
         """The network without scales of its own."""

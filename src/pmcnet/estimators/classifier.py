@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.utils import assert_all_finite  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import column_or_1d  # type: ignore[import-untyped]
+from torch import Tensor
 
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.response import Response
@@ -160,6 +161,9 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
     def _n_classes(self) -> int:
         """Of the training rows."""
         return len(self.classes_)
+
+    def _targets(self, y: Any) -> Tensor:
+        return torch.as_tensor(self._more_of(y, None)[0])
 
     def _calibrated(self, unseen: GivenRows) -> CalibratedSets:
         rows, codes = self._calibration_rows(unseen)

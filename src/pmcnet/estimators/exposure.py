@@ -69,6 +69,18 @@ def with_exposure(rows: EncodedRows, exposure: ArrayLike, likelihood: str) -> En
     return rows._replace(log_exposure=torch.as_tensor(logarithm).to(rows.inputs.device))
 
 
+def log_exposure_of(y: Array, likelihood: str) -> Tensor | None:
+    """That of training rows (N,), None where they have no exposure.
+
+    Args:
+        y: the responses (N,) or (N, 2).
+        likelihood: the model's.
+    """
+    if y.ndim < 2 or likelihood not in COUNT_FAMILIES:
+        return None
+    return torch.as_tensor(np.log(np.asarray(y[:, 1], dtype=np.float64)))
+
+
 def predicting(posterior: ParticlePosterior, rows: EncodedRows) -> tuple[ParticlePosterior, Tensor]:
     """What predicts these rows, and its inputs (N, ...)."""
     if rows.log_exposure is None:

@@ -8,7 +8,9 @@ from typing import Any, Self, cast
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator  # type: ignore[import-untyped]
-from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    check_is_fitted,
+)
 from torch import Tensor
 
 from pmcnet.ais.verdict import Verdict
@@ -26,7 +28,15 @@ from pmcnet.estimators.formulation import Formulation, FoundPrior
 from pmcnet.estimators.input_rows import Unseen, check_seen, checked_rows
 from pmcnet.estimators.kept_rows import KeptRows
 from pmcnet.estimators.networks import ModuleSource
+from pmcnet.estimators.novelty import (
+    Novelty,
+    NoveltyScale,
+    distances,
+    epistemic_share,
+    why_unknown,
+)
 from pmcnet.estimators.predictions import Array, AveragedPrediction, EncodedRows, Uncertainty
+from pmcnet.estimators.reference_rows import ReferenceRows
 from pmcnet.estimators.relevance import relevance_of
 from pmcnet.estimators.update import Update
 from pmcnet.methods.settings import Value
@@ -54,6 +64,8 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     update_: Update | None
     training_rows_: KeptRows | None
+    reference_rows_: ReferenceRows | None
+    novelty_scale_: NoveltyScale | None
 
     @property
     def formulation_(self) -> Formulation:
@@ -94,6 +106,21 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """How uncertain each row is: by noise in the data, or as networks disagree."""
         return Uncertainty(*self.predictive(X)[1:4])
 
+    def novelty(self, X: Any) -> Novelty:
+        """How unlike the training rows each row is, and whether more so than 99 % of them."""
+        rows = self.encoded(X)
+        found = self.novelty_of(rows, self.predictive(rows))
+        if found is None:
+            raise InputError(why_unknown(self.encoder_))
+        return found
+
+    def novelty_of(self, rows: EncodedRows, found: AveragedPrediction) -> Novelty | None:
+        """`novelty` of rows that have been predicted; None of a model that cannot know."""
+        if self.reference_rows_ is None or self.novelty_scale_ is None:
+            return None
+        distance = distances(rows.inputs, self.reference_rows_.inputs)
+        return self.novelty_scale_.novelty(distance, epistemic_share(found))
+
     def thinned(self, n_passes: int, random_state: int = 0) -> Self:
         """The same model with `n_passes` networks drawn by their weights: faster, noisier."""
         check_is_fitted(self)
@@ -104,11 +131,7 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
     def encoded(self, X: Any) -> EncodedRows:
         """Rows that every method takes for X without encoding them again."""
         check_is_fitted(self)
-        if isinstance(X, EncodedRows):
-            return X
-        rows = self.encoder_.rows(checked_rows(self, X, reset=False))
-        check_seen(self.encoder_, rows, self.unseen)
-        return self._inputs(rows)
+        return X if isinstance(X, EncodedRows) else self._inputs(self._cells(X))
 
     def cached(self) -> Self:
         """The same model; questions about the same encoded rows share one pass of the networks."""
@@ -118,16 +141,21 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         other.posterior_ = replace(self.posterior_, network=network)
         return other
 
-    def save(self, path: str | Path, *, training_rows: bool = False) -> Path:
+    def save(
+        self, path: str | Path, *, training_rows: bool = False, reference_rows: bool = True
+    ) -> Path:
         """Write the fitted model as a folder of safetensors and JSON; see `docs/estimators.md`.
 
         Args:
             path: the folder to make.
             training_rows: whether it holds the training rows, as the network sees them, so that the
                 model that is loaded can be updated.
+            reference_rows: whether it holds up to 200 of the training rows, as the network sees
+                them, by which novelty and explanations of other rows are known.
         """
         check_is_fitted(self)
-        return model_file.save(self, path, training_rows=training_rows)
+        kept = {"training_rows": training_rows, "reference_rows": reference_rows}
+        return model_file.save(self, path, **kept)
 
     @classmethod
     def load(cls, path: str | Path, *, module: ModuleSource = None, device: str = "auto") -> Self:
@@ -140,9 +168,19 @@ class FittedModel(BaseEstimator):  # type: ignore[misc]
         """
         return model_file.load(cls, path, module=module, device=device)
 
+    def _targets(self, y: Any) -> Tensor:
+        """Responses as the likelihood takes them (N,) or (N, 2)."""
+        raise NotImplementedError
+
     def _units(self) -> Units:
         """The units in which the network predicts y."""
         return Units()
+
+    def _cells(self, X: Any) -> Matrix:
+        """Rows as numbers, after the checks of a table to predict."""
+        rows = self.encoder_.rows(checked_rows(self, X, reset=False))
+        check_seen(self.encoder_, rows, self.unseen)
+        return rows
 
     def _inputs(self, rows: Matrix) -> EncodedRows:
         """Rows as numbers -> the network's inputs."""

@@ -37,13 +37,16 @@ from pmcnet.estimators.model_tensors import (
     described,
     put_buffers,
     read_tensors,
+    reference_tensors,
     tensors_of,
 )
 from pmcnet.estimators.model_versions import of_this_version
 from pmcnet.estimators.networks import with_scales
+from pmcnet.estimators.novelty import NoveltyScale
 from pmcnet.estimators.plan import resolve_device
+from pmcnet.estimators.reference_rows import ReferenceRows
 from pmcnet.estimators.update import Update, updatable
-from pmcnet.io.atomic import sync, write_whole
+from pmcnet.io.atomic import put_folder, write_whole
 from pmcnet.io.files import one_line, parse_json, read_file
 from pmcnet.io.plain import labels_from_plain, labels_to_plain, plain
 
@@ -52,7 +55,7 @@ if TYPE_CHECKING:
     from pmcnet.estimators.networks import ModuleSource
 
 FORMAT = "pmcnet-model"
-VERSION = 6
+VERSION = 7
 JSON_NAME = "model.json"
 PREDICTION_MEMORY = 1 << 24
 """Bytes of temporaries while predicting on a CPU: what stays in its cache."""
@@ -86,7 +89,13 @@ _FITTED = (
 E = TypeVar("E", bound="PMCNetEstimator")
 
 
-def save(model: "PMCNetEstimator", path: str | Path, *, training_rows: bool = False) -> Path:
+def save(
+    model: "PMCNetEstimator",
+    path: str | Path,
+    *,
+    training_rows: bool = False,
+    reference_rows: bool = True,
+) -> Path:
     """Write a fitted model; it replaces an older model at the same path, but nothing else."""
     from safetensors.torch import save as save_tensors
 
@@ -97,6 +106,8 @@ def save(model: "PMCNetEstimator", path: str | Path, *, training_rows: bool = Fa
     tensors = tensors_of(model.posterior_)
     if training_rows:
         tensors |= updatable(model).tensors()
+    if reference_rows:
+        tensors |= reference_tensors(model.reference_rows_, model.novelty_scale_)
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         content = save_tensors(tensors)
@@ -107,23 +118,11 @@ def save(model: "PMCNetEstimator", path: str | Path, *, training_rows: bool = Fa
         text = json.dumps(record, indent=1, allow_nan=False)
         write_whole(folder / JSON_NAME, f"{text}\n".encode())
         folder.chmod(0o755)
-        _put(folder, path)
+        put_folder(folder, path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return path
-
-
-def _put(folder: Path, path: Path) -> None:
-    """Move a finished folder to its place."""
-    if path.exists():
-        old = folder.with_name(folder.name + "-old")
-        os.replace(path, old)
-        os.replace(folder, path)
-        shutil.rmtree(old)
-    else:
-        os.replace(folder, path)
-    sync(path.parent)
 
 
 def _record(model: "PMCNetEstimator", tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
@@ -276,6 +275,8 @@ def _posterior(
     put_buffers(tensors, network, path)
     shape, n_classes = model.encoder_.input_shape, likelihood.n_classes
     model.training_rows_ = KeptRows.from_tensors(tensors, shape, n_classes)
+    model.reference_rows_ = ReferenceRows.from_tensors(tensors, shape)
+    model.novelty_scale_ = NoveltyScale.from_tensors(tensors)
     n_islands, n_draws = record["n_islands"], len(tensors["theta"])
     if n_islands and n_draws % n_islands:
         raise ModelFileError(

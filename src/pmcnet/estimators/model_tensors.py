@@ -13,6 +13,8 @@ from torch import Tensor
 from pmcnet.bnn import Likelihood, Network, ParticlePosterior
 from pmcnet.errors import ModelFileError
 from pmcnet.estimators.kept_rows import ROW_NAMES
+from pmcnet.estimators.novelty import SCORES_NAME, NoveltyScale
+from pmcnet.estimators.reference_rows import REFERENCE_NAMES, ReferenceRows
 from pmcnet.io.files import read_file
 from pmcnet.io.tensors import parse_tensors
 
@@ -44,6 +46,16 @@ def tensors_of(posterior: ParticlePosterior) -> dict[str, Tensor]:
     return tensors
 
 
+def reference_tensors(rows: ReferenceRows | None, scale: NoveltyScale | None) -> dict[str, Tensor]:
+    """The reference rows and what is novel beside them, as far as a model has them."""
+    return {
+        name: tensor
+        for part in (rows, scale)
+        if part is not None
+        for name, tensor in part.tensors().items()
+    }
+
+
 def read_tensors(folder: Path, recorded: Mapping[str, Any]) -> dict[str, Tensor]:
     """The tensors of a model.
 
@@ -63,10 +75,12 @@ def read_tensors(folder: Path, recorded: Mapping[str, Any]) -> dict[str, Tensor]
     if described(tensors) != {name: value for name, value in recorded.items() if name != "sha256"}:
         raise ModelFileError(f"{file} holds other tensors than model.json says. Save again.")
     own = {name for name in tensors if not name.startswith(BUFFER)}
-    if own not in (_OWN, {*_OWN, *ROW_NAMES}):
+    for part in (set(ROW_NAMES), set(REFERENCE_NAMES), {SCORES_NAME}):
+        own -= part if part <= own else set()
+    if own != _OWN:
         raise ModelFileError(
-            f"{file} must hold theta, log_weight, buffers and all or no training rows; got "
-            f"{list(tensors)!r:.100}. Save again."
+            f"{file} must hold theta, log_weight, buffers and all or nothing of training and of "
+            f"reference rows; got {list(tensors)!r:.100}. Save again."
         )
     return tensors
 

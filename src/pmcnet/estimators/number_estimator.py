@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin  # type: ignore[import-untyped]
 from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 from sklearn.utils.validation import check_is_fitted  # type: ignore[import-untyped]
+from torch import Tensor
 
 from pmcnet.bnn.likelihoods.base import Task
 from pmcnet.bnn.likelihoods.registry import family
@@ -149,12 +150,9 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
                 of the probability that its event comes later.
             exposure: of counts.
         """
-        rows, units = self.encoded(X, exposure), self._units()
-        posterior, x = self._question(rows)
-        members = family(self.likelihood_, self._task)
-        scaled = torch.as_tensor(members.targets(as_numbers(y), units))
-        found = posterior.log_predictive(x, scaled.to(x.device))
-        return units.log_density(found.cpu().numpy())
+        posterior, x = self._question(self.encoded(X, exposure))
+        found = posterior.log_predictive(x, self._targets(y).to(x.device))
+        return self._units().log_density(found.cpu().numpy())
 
     def score(
         self,
@@ -184,6 +182,10 @@ class NumberEstimator(RegressorMixin, PMCNetEstimator):  # type: ignore[misc]
     def _calibrated(self, unseen: GivenRows) -> CalibratedIntervals:
         rows, y = self._calibration_rows(unseen)
         return CalibratedIntervals.of(self.predict_quantiles(rows, LEVELS), y)
+
+    def _targets(self, y: Any) -> Tensor:
+        members = family(self.likelihood_, self._task)
+        return torch.as_tensor(members.targets(as_numbers(y), self._units()))
 
     def _units(self) -> Units:
         return Units(self.y_mean_, self.y_std_)

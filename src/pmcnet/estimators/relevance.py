@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pmcnet.bnn import HierarchicalMLP, ParticlePosterior
-from pmcnet.errors import InputError
+from pmcnet.errors import AbsentError
 from pmcnet.estimators.encoding import Encoder, TableEncoder
 
 if TYPE_CHECKING:
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 _N_DRAWS = 2000
 _LEVELS = (0.05, 0.5, 0.95)
+
+
+def has_relevance(posterior: ParticlePosterior) -> bool:
+    """Whether the prior has a scale for each input."""
+    network = posterior.network
+    return isinstance(network, HierarchicalMLP) and network.per_input
 
 
 def relevance_of(posterior: ParticlePosterior, encoder: Encoder) -> "DataFrame":
@@ -24,8 +30,8 @@ def relevance_of(posterior: ParticlePosterior, encoder: Encoder) -> "DataFrame":
     from pandas import DataFrame
 
     network = posterior.network
-    if not (isinstance(network, HierarchicalMLP) and network.per_input):
-        raise InputError(
+    if not (isinstance(network, HierarchicalMLP) and has_relevance(posterior)):
+        raise AbsentError(
             "this model has no scale for each input. Fit with prior_std='ard', or let "
             "prior_std='auto' choose it."
         )

@@ -21,12 +21,19 @@ _LARGEST = 1e15
 _ORDER_STEP = (1 << 62) + 1  # far from the steps of any sampler with the same seed
 
 
+NO_NUMBERS = np.arange(0)
+
+
 class TrainingRows(NamedTuple):
-    """Raw rows (N, ...), targets (N,) and how often each counts (N,)."""
+    """Raw rows (N, ...), targets (N,) and how often each counts (N,).
+
+    `number` (N,) is where each was among the rows that were merged, from 1.
+    """
 
     x: Matrix
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
+    number: NDArray[np.int64] = NO_NUMBERS
 
 
 def merged(
@@ -36,11 +43,11 @@ def merged(
 
     Images are put in a seeded order only.
     """
-    counted = weight > 0
+    counted = np.flatnonzero(weight > 0)
     x, y, weight = x[counted], y[counted], weight[counted]
     if x.ndim > 2:  # equal images are rare, and comparing images is expensive
         order = stream(seed, _ORDER_STEP, 0).host.permutation(len(x))
-        return TrainingRows(x[order], y[order], weight[order])
+        return TrainingRows(x[order], y[order], weight[order], counted[order] + 1)
     flat = np.column_stack([x, y])
     # infinities are refused before, so that missing values can take their place
     keyed = np.where(np.isnan(flat), np.inf, flat)
@@ -48,7 +55,8 @@ def merged(
     total = np.zeros(len(first))
     np.add.at(total, index.reshape(-1), weight)
     order = stream(seed, _ORDER_STEP, 0).host.permutation(len(first))
-    return TrainingRows(x[first][order], y[first][order], total[order])
+    number = counted[first][order] + 1
+    return TrainingRows(x[first][order], y[first][order], total[order], number)
 
 
 class EncodedTraining(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
     check_consistent_length,
@@ -13,17 +14,21 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from pmcnet.ais.comm import SERIAL
 from pmcnet.errors import DriftWarning, InputError
+from pmcnet.estimators.checked_model import CheckedModel
+from pmcnet.estimators.explained_model import ExplainedModel
+from pmcnet.estimators.exposure import log_exposure_of
 from pmcnet.estimators.fit_log import log_verdict
-from pmcnet.estimators.fitted_model import FittedModel
 from pmcnet.estimators.input_rows import check_seen, checked_rows
+from pmcnet.estimators.novelty import learned_scale
 from pmcnet.estimators.observer import FitObserver
-from pmcnet.estimators.predictions import Array
+from pmcnet.estimators.predictions import Array, EncodedRows
 from pmcnet.estimators.progress_display import displayed
+from pmcnet.estimators.reported_model import ReportedModel
 from pmcnet.estimators.training_rows import TrainingRows, encoded_again
-from pmcnet.estimators.update import kept, seed_of, updatable, updated
+from pmcnet.estimators.update import Updated, kept, seed_of, updatable, updated
 
 
-class UpdatableModel(FittedModel):
+class UpdatableModel(ExplainedModel, CheckedModel, ReportedModel):
     """What every fitted model does with rows that come after its fit."""
 
     def update(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
@@ -58,16 +63,33 @@ class UpdatableModel(FittedModel):
         check_consistent_length(raw, response)
         numbers = self.encoder_.rows(raw)
         check_seen(self.encoder_, numbers, self.unseen)
-        counted = weight > 0
-        rows = TrainingRows(numbers[counted], response[counted], weight[counted])
+        counted = np.flatnonzero(weight > 0)
+        rows = TrainingRows(numbers[counted], response[counted], weight[counted], counted + 1)
         found = updated(self, rows, observers)
         if found.update.drift:
             warnings.warn(DriftWarning(found.update.described), stacklevel=3)
         parts = {"posterior_": found.posterior, "verdict_": found.posterior.verdict}
         parts |= {"history_": found.history, "training_rows_": found.rows}
+        parts |= self._more_reference(found)
         self.__dict__.update(parts, update_=found.update)  # at once: a signal comes before or after
         log_verdict(self.verdict_, SERIAL)
         return self
+
+    def _more_reference(self, found: Updated) -> dict[str, Any]:
+        """The reference rows with some of the new ones, and what is novel beside them."""
+        if self.reference_rows_ is None:
+            return {}
+        number = found.update.number
+        seed, weight = seed_of(self, number), found.rows.weight.double().numpy()
+        reference = self.reference_rows_.joined(
+            self.encoder_, found.different, weight, number, seed
+        )
+        targets = found.rows.targets
+        exposure = log_exposure_of(targets.double().numpy(), self.likelihood_)
+        known = EncodedRows(found.rows.inputs, exposure)
+        asked = (reference, known, targets, weight, seed)
+        scale = learned_scale(found.posterior, self._units(), *asked)
+        return {"reference_rows_": reference, "novelty_scale_": scale}
 
     def restore_rows(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Give a loaded model the rows of its fit again, so that it can be updated.

@@ -77,12 +77,13 @@ class Update(NamedTuple):
 
 
 class Updated(NamedTuple):
-    """A model's parts after an update."""
+    """A model's parts after an update, and the different rows among the new ones."""
 
     posterior: ParticlePosterior
     history: list[dict[str, Any]]
     rows: KeptRows
     update: Update
+    different: TrainingRows
 
 
 def islands_of(model: "PMCNetEstimator") -> Islands | None:
@@ -147,7 +148,8 @@ def updated(
         observers: watch.
     """
     before = updatable(model)
-    different = merged(*rows, seed_of(model, 0))
+    different = merged(*rows[:3], seed_of(model, 0))
+    different = different._replace(number=rows.number[different.number - 1])
     more = kept(model, different, model.encoder_.encode(different.x))
     sampler, posterior = islands_of(model), model.posterior_
     assert sampler is not None
@@ -177,7 +179,7 @@ def updated(
     joined = replace(
         _joined(posterior, start, result), recorded_verdict=continuation_verdict(result, shift)
     )
-    return Updated(joined, history, before.followed_by(more), record)
+    return Updated(joined, history, before.followed_by(more), record, different)
 
 
 def seed_of(model: "PMCNetEstimator", number: int) -> int:

@@ -1,6 +1,7 @@
 """Files that are there whole or not at all, even when the power fails while they are written."""
 
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 
@@ -25,6 +26,18 @@ def write_whole(path: str | Path, content: bytes) -> Path:
             temporary.unlink(missing_ok=True)
     sync(path.parent)
     return path
+
+
+def put_folder(folder: Path, path: Path) -> None:
+    """Move a finished folder to its place; an older one there is given up."""
+    if path.exists():
+        old = folder.with_name(folder.name + "-old")
+        os.replace(path, old)
+        os.replace(folder, path)
+        shutil.rmtree(old)
+    else:
+        os.replace(folder, path)
+    sync(path.parent)
 
 
 def sync(path: str | Path) -> None:

@@ -125,7 +125,7 @@ class AnnealedOptions(Settings):
     max_seconds: float | None = None
 
     may_be_zero = frozenset({"n_moves"})
-    remedies = ("Or use a smaller network: --hidden with fewer units has fewer modes to find.",)
+    remedies = ("Or use a smaller network: fewer hidden units have fewer modes to find.",)
 
     def summary(self, name: str) -> str:
         """What it is called in full."""

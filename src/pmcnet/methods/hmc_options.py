@@ -60,7 +60,7 @@ class HMCOptions(Settings):
 
     may_be_zero = frozenset({"walk_epochs"})
     largest: ClassVar[Mapping[str, int]] = {"n_warmup": MOST_WARMUP}
-    remedies = ("Where rows are few, --method annealed finds modes that chains do not reach.",)
+    remedies = ("Where rows are few, method annealed finds modes that chains do not reach.",)
 
     def summary(self, name: str) -> str:
         """What it does."""

@@ -105,7 +105,7 @@ def _classes(record: Mapping[str, Any], data: Mapping[str, Any]) -> Markup | Non
         caption = f"{panels[0].words} {caption}"
     header = ["class", "probability", "share", "interval", "rows"]
     listed = table(header, rows, "Calibration of classes in numbers")
-    heading = tag("h3", "By class" if len(panels) > 1 else f"C{label[1:]}", class_="part")
+    heading = tag("h4", "By class" if len(panels) > 1 else f"C{label[1:]}", class_="part")
     drawn = figure("calibration-classes", panels, caption, legend)
     return joined([heading, drawn, folded("The numbers by class", listed)])
 

@@ -25,7 +25,7 @@ def chosen_settings(entries: Sequence[Mapping[str, Any]]) -> Markup | None:
         numbers_from=3,
     )
     return joined(
-        [tag("h3", "Chosen settings", class_="part"), listed, tag("p", _WORDS, class_="note")]
+        [tag("h4", "Chosen settings", class_="part"), listed, tag("p", _WORDS, class_="note")]
     )
 
 

@@ -11,6 +11,7 @@ from pmcnet.reports.figures.confusion import checked_counts
 from pmcnet.reports.figures.forest import name_of
 from pmcnet.reports.figures.roc_methods import method_curve, methods_figure
 from pmcnet.reports.figures.violins import squared_errors, violins_figure
+from pmcnet.reports.first_card import badge
 from pmcnet.reports.html import (
     Markup,
     count,
@@ -25,7 +26,7 @@ from pmcnet.reports.html import (
     tag,
 )
 from pmcnet.reports.record import class_names
-from pmcnet.reports.sections import Section, badge
+from pmcnet.reports.sections import Section
 
 _SIGN = "★"
 _MARKED = (
@@ -167,7 +168,7 @@ def _errors(entries: Entries) -> Markup | None:
 
 
 def _heading(words: str) -> Markup:
-    return tag("h3", words, class_="part")
+    return tag("h4", words, class_="part")
 
 
 def _name(item: Mapping[str, Any]) -> str:

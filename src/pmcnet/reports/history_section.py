@@ -88,7 +88,7 @@ def _learning(record: Mapping[str, Any]) -> Markup | None:
         legend = [*legend, ("dashes", "limits of the verdict, in the same colours")]
     draw = partial(error_panel, median=median, upper=upper)
     panel = Panel(None, caption, "seconds of computing", "error of predictions", draw)
-    heading = tag("h3", "How the error fell", class_="part first")
+    heading = tag("h4", "How the error fell", class_="part first")
     return joined([heading, figure("learning", [panel], caption, legend)])
 
 

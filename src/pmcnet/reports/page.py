@@ -2,49 +2,96 @@
 
 import os
 import secrets
-from collections.abc import Callable, Mapping
-from importlib.resources import files
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from pmcnet.errors import InputError
 from pmcnet.io.atomic import sync
 from pmcnet.reports import (
     calibration_section,
+    check_sections,
     column_table,
     comparison,
     curve_sections,
     decision_section,
+    driver_sections,
     figure_sections,
     history_section,
     model_choice,
     new_rows,
+    prior_section,
+    residual_section,
+    row_explanations,
     sections,
     uncertain_rows,
+    what_if,
 )
+from pmcnet.reports.first_card import first_card
 from pmcnet.reports.html import Markup, joined, setting, tag
 from pmcnet.reports.record import REMEDY, checked_record
 from pmcnet.reports.sections import Section
+from pmcnet.reports.style_sheets import style_sheet
 
-_ORDER = (
-    sections.facts,
-    sections.metrics,
-    new_rows.update,
-    curve_sections.roc,
-    curve_sections.precision_recall,
-    decision_section.decision,
-    figure_sections.scatter,
-    figure_sections.quantile_fan,
-    calibration_section.calibration,
-    figure_sections.histograms,
-    uncertain_rows.uncertain,
-    sections.confusion,
-    history_section.history,
-    model_choice.model_choice,
-    column_table.columns,
-    comparison.comparison,
-    sections.settings,
-    sections.diagnostics,
+T = TypeVar("T")
+Maker = Callable[[Mapping[str, Any]], Section | None]
+
+
+class Group(NamedTuple):
+    """Sections that answer one question: its anchor, the question, what makes each section."""
+
+    key: str
+    title: str
+    makers: tuple[Maker, ...]
+
+
+_GROUPS = (
+    Group(
+        "group-good",
+        "How good is it?",
+        (
+            sections.metrics,
+            figure_sections.scatter,
+            figure_sections.quantile_fan,
+            curve_sections.roc,
+            curve_sections.precision_recall,
+            decision_section.decision,
+            sections.confusion,
+            figure_sections.histograms,
+            uncertain_rows.uncertain,
+            comparison.comparison,
+        ),
+    ),
+    Group(
+        "group-why",
+        "What drives it?",
+        (
+            driver_sections.importance,
+            driver_sections.effects,
+            driver_sections.interaction,
+            what_if.what_if,
+            row_explanations.explained,
+        ),
+    ),
+    Group(
+        "group-trust",
+        "Can it be trusted?",
+        (
+            calibration_section.calibration,
+            check_sections.posterior_predictive,
+            residual_section.residuals,
+            check_sections.loo,
+            prior_section.prior_predictive,
+            sections.diagnostics,
+            history_section.history,
+            new_rows.update,
+        ),
+    ),
+    Group(
+        "group-made",
+        "How was it made?",
+        (sections.facts, model_choice.model_choice, column_table.columns, sections.settings),
+    ),
 )
 
 
@@ -67,15 +114,16 @@ def write_report(record: Mapping[str, Any], path: Path | str) -> Path:
 def render(record: Mapping[str, Any]) -> str:
     """Return the page of `record` as HTML."""
     record = checked_record(record)
-    parts = [part for make in _ORDER if (part := _made(make, record)) is not None]
+    groups = list(_made_groups(record))
     body = tag(
         "body",
         tag("a", "To the verdict", href="#verdict", class_="skip"),
         _header(record),
         tag(
-            "div",
-            _contents(parts),
-            tag("main", sections.verdict(record), *map(_section, parts)),
+            "main",
+            _card(record),
+            _contents(groups),
+            tag("div", *(_group(*made) for made in groups), class_="groups"),
             class_="columns",
         ),
         _footer(record),
@@ -83,9 +131,22 @@ def render(record: Mapping[str, Any]) -> str:
     return f'<!DOCTYPE html>\n<html lang="en">\n{_head(str(record["title"]))}\n{body}\n</html>\n'
 
 
-def _made(
-    make: Callable[[Mapping[str, Any]], Section | None], record: Mapping[str, Any]
-) -> Section | None:
+def _made_groups(record: Mapping[str, Any]) -> Iterator[tuple[Group, list[Section]]]:
+    """Groups that have anything to say of this record, with their sections."""
+    for group in _GROUPS:
+        parts = [part for make in group.makers if (part := _made(make, record)) is not None]
+        if parts:
+            yield group, parts
+
+
+def _card(record: Mapping[str, Any]) -> Markup:
+    status = str(record["verdict"]["status"])
+    heading = tag("h2", "In short")
+    body = _made(first_card, record)
+    return tag("section", heading, body, id="verdict", class_=f"first-card {status}")
+
+
+def _made(make: Callable[[Mapping[str, Any]], T], record: Mapping[str, Any]) -> T:
     try:
         return make(record)
     except InputError:
@@ -98,7 +159,7 @@ def _made(
 
 
 def _head(title: str) -> Markup:
-    style = files("pmcnet.reports").joinpath("files", "report.css").read_text(encoding="utf-8")
+    style = "".join(style_sheet(name) for name in ("report.css", "first_card.css"))
     metas = [
         '<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -118,16 +179,27 @@ def _header(record: Mapping[str, Any]) -> Markup:
     return tag("header", tag("p", words, class_="kind"), tag("h1", str(record["title"])))
 
 
-def _contents(parts: list[Section]) -> Markup:
-    links = [
-        tag("li", tag("a", title, href=f"#{key}"))
-        for key, title in [("verdict", "Verdict"), *(p[:2] for p in parts)]
-    ]
-    return tag("nav", tag("ul", *links), aria_label="Contents")
+def _contents(groups: Sequence[tuple[Group, list[Section]]]) -> Markup:
+    """Links to the first card, to every group and to its sections."""
+    first = tag("li", tag("a", "In short", href="#verdict"))
+    items = (
+        tag(
+            "li",
+            tag("a", group.title, href=f"#{group.key}"),
+            tag("ul", *(tag("li", tag("a", part.title, href=f"#{part.key}")) for part in parts)),
+        )
+        for group, parts in groups
+    )
+    return tag("nav", tag("ul", first, *items), aria_label="Contents")
+
+
+def _group(group: Group, parts: Sequence[Section]) -> Markup:
+    heading = tag("h2", group.title, id=group.key)
+    return tag("div", heading, *map(_section, parts), class_="group")
 
 
 def _section(part: Section) -> Markup:
-    return tag("section", tag("h2", part.title), part.body, id=part.key)
+    return tag("section", tag("h3", part.title), part.body, id=part.key)
 
 
 def _footer(record: Mapping[str, Any]) -> Markup:

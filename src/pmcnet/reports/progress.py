@@ -1,4 +1,4 @@
-"""Progress of an annealed run and of a whole fit: a bar on a terminal, plain lines elsewhere."""
+"""Progress of a run and of a whole fit: a bar on a terminal and in a notebook, lines elsewhere."""
 
 import math
 import time
@@ -27,6 +27,7 @@ from pmcnet.ais import (
     forecast,
 )
 from pmcnet.methods.training.state import EpochInfo
+from pmcnet.reports.notebook_cell import NotebookCell
 
 SECONDS_BETWEEN_LINES = 5.0
 """Where there is no terminal, lines of progress are at least this far apart."""
@@ -34,10 +35,11 @@ _STAGES = {"fit": "", "start": "starting networks, ", "burn-in": "burn-in on min
 
 
 class _Display:
-    """A bar that is shown on a terminal only."""
+    """A bar that is shown on a terminal, or in an output of a notebook."""
 
     def __init__(self, console: Console | None, *columns: ProgressColumn) -> None:
         self.console = console or Console(stderr=True)
+        self._cell = NotebookCell() if self.console.is_jupyter else None
         self._history: list[Any] = []
         self._bar = Progress(
             *columns, TextColumn("{task.fields[text]}"), TimeElapsedColumn(), console=self.console
@@ -54,7 +56,9 @@ class _Display:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.console.is_terminal:
+        if self._cell is not None:
+            self._cell.close(failed=kind is not None)
+        elif self.console.is_terminal:
             self._bar.stop()
 
 
@@ -79,11 +83,11 @@ class AnnealingProgress(_Display):
     def __call__(self, state: AnnealedState, info: AnnealedInfo) -> None:
         """One tempering step is done."""
         self._history.append(info)
-        text = describe(self._history)
-        if self.console.is_terminal:
-            left = forecast(self._history).n_steps
-            done = len(self._history)
-            self._bar.update(self._task, completed=done / (done + left), text=text)
+        share, text = _course(self._history)
+        if self._cell is not None:
+            self._cell.show(share, text)
+        elif self.console.is_terminal:
+            self._bar.update(self._task, completed=share, text=text)
         else:
             self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
@@ -113,6 +117,9 @@ class FitProgress(_Display):
 
     def say(self, text: str) -> None:
         """A remark in a line; it may come from a signal, in the middle of anything."""
+        if self._cell is not None:
+            self._cell.say(text)
+            return
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def __call__(self, state: Any, info: Any) -> None:
@@ -121,7 +128,9 @@ class FitProgress(_Display):
         if kind != self._kind:
             self._begin(kind)
         share, text = progress_of(info, state, self._history)
-        if self.console.is_terminal:
+        if self._cell is not None:
+            self._cell.show(share, text)
+        elif self.console.is_terminal:
             if self._task is None:
                 self._task = self._bar.add_task(
                     "fit", total=None if share is None else 1.0, text=text
@@ -156,8 +165,7 @@ def progress_of(info: Any, state: Any, history: list[Any]) -> tuple[float | None
 @progress_of.register
 def _(info: AnnealedInfo, state: Any, history: list[Any]) -> tuple[float | None, str]:
     history.append(info)
-    left = forecast(history).n_steps
-    return len(history) / (len(history) + left), describe(history)
+    return _course(history)
 
 
 @progress_of.register
@@ -197,6 +205,12 @@ def error_text(agreement: Agreement) -> str:
     if agreement.quantity == "probabilities":
         return f"error of probabilities {agreement.median:.2g}"
     return f"error of predictions {agreement.median:.1%} of their spread"
+
+
+def _course(history: list[AnnealedInfo]) -> tuple[float, str]:
+    """The share of the tempering steps that are made, and the latest in words."""
+    left = forecast(history).n_steps
+    return len(history) / (len(history) + left), describe(history)
 
 
 def describe(history: list[AnnealedInfo]) -> str:

@@ -39,12 +39,21 @@ _FIELDS = {
     "histograms": Field(list, of_mappings=True),
     "scatter": Field(list, of_mappings=True),
     "uncertain": Field(list, of_mappings=True),
+    "explained": Field(list, of_mappings=True),
     "history": Field(list, of_mappings=True),
     "comparison": Field(list, of_mappings=True),
     "recommendation": Field(str),
     "model_choice": Field(list, of_mappings=True),
     "columns": Field(list, of_mappings=True),
     "update": Field(Mapping),
+    "what_if": Field(Mapping),
+    "importance": Field(Mapping),
+    "effects": Field(Mapping),
+    "interaction": Field(Mapping),
+    "posterior_predictive": Field(Mapping),
+    "residuals": Field(Mapping),
+    "loo": Field(Mapping),
+    "prior_predictive": Field(Mapping),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 
@@ -71,6 +80,12 @@ def limit(record: Mapping[str, Any], name: str) -> float | None:
     """Return the limit by which the verdict judged a diagnostic, or None where it names none."""
     value = (record["verdict"].get("limits") or {}).get(name)
     return value if real(value) else None
+
+
+def metric_value(record: Mapping[str, Any], name: str) -> float | None:
+    """Return the averaged prediction's value of a metric, or None where the record has none."""
+    values = (metric["value"] for metric in record["metrics"] if metric["name"] == name)
+    return next((float(value) for value in values if real(value)), None)
 
 
 def class_names(record: Mapping[str, Any]) -> list[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pmcnet.ais.verdict import STATUSES
+from pmcnet.reports.advice import advice
+from pmcnet.reports.calibration_checks import base_accuracy
 from pmcnet.reports.confusion_tables import matrix_table
 from pmcnet.reports.figures.confusion import cell_text, checked_counts
 from pmcnet.reports.figures.forest import forest, metric_table
@@ -22,21 +23,6 @@ from pmcnet.reports.html import (
 )
 from pmcnet.reports.record import class_names, limit
 
-_MEANING = {
-    "trustworthy": "The draws stand for the whole posterior, so probabilities and intervals can be "
-    "used as they are. Whether the model suits the data is a second question: the metrics and the "
-    "calibration below answer it.",
-    "doubtful": "Use the predictions with care: averages may be about right, but probabilities and "
-    "intervals can be overconfident. Run longer, or with more draws, before a decision rests on "
-    "them.",
-    "degenerate": "Do not use these predictions: too few draws count, so what follows describes "
-    "those few and not the posterior, and intervals are far too narrow. Change the method or its "
-    "settings and run again.",
-}
-
-
-_SIGNS = {"trustworthy": "✓", "doubtful": "?", "degenerate": "✕"}
-
 
 class Section(NamedTuple):
     """A part of the page: its anchor, its heading, its content."""
@@ -44,24 +30,6 @@ class Section(NamedTuple):
     key: str
     title: str
     body: Markup
-
-
-def verdict(record: Mapping[str, Any]) -> Markup:
-    """Return the verdict on the run, its reason, and what it means for the predictions."""
-    status = str(record["verdict"]["status"])
-    heading = tag("h2", "Verdict: ", badge(status))
-    why = str(record["verdict"].get("reason") or "")
-    reason = tag("p", why[0].upper() + why[1:], class_="reason") if why else None
-    meaning = tag("p", _MEANING[status])
-    return tag("section", heading, reason, meaning, id="verdict", class_=f"verdict {status}")
-
-
-def badge(status: str) -> Markup:
-    """Return a verdict as a word with a sign before it; the colour only repeats it."""
-    if status not in STATUSES:
-        return joined([status])
-    sign = tag("span", _SIGNS[status], class_="sign", aria_hidden="true")
-    return tag("span", sign, status, class_=f"badge {status}")
 
 
 def facts(record: Mapping[str, Any]) -> Section:
@@ -105,11 +73,10 @@ def metrics(record: Mapping[str, Any]) -> Section | None:
 
 def _base_rate(record: Mapping[str, Any]) -> str:
     """How good always saying the commonest class would be, where the record has it."""
-    found = record["summary"].get("base_rate")
-    if not isinstance(found, Mapping) or not real(found.get("accuracy")):
+    base = base_accuracy(record)
+    if base is None:
         return ""
-    share = f"{found['accuracy']:.1%}"
-    return f" Always saying {str(found.get('class'))!r} would be right in {share} of them."
+    return f" Always saying {base.name!r} would be right in {share(base.accuracy)} of them."
 
 
 def confusion(record: Mapping[str, Any]) -> Section | None:
@@ -129,12 +96,15 @@ def confusion(record: Mapping[str, Any]) -> Section | None:
 
 
 def settings(record: Mapping[str, Any]) -> Section | None:
-    """Return every setting of the run by its name."""
+    """Return every setting of the run by its name; those without a value in a line."""
     rows = list(_flat(record["settings"]))
     if not rows:
         return None
-    listed = table(["setting", "value"], rows, "Settings", numbers_from=2)
-    return Section("settings", "Settings", listed)
+    given = [row for row in rows if row[1] not in ("", MISSING)]
+    listed = table(["setting", "value"], given, "Settings", numbers_from=2) if given else None
+    empty = ", ".join(name for name, value in rows if value in ("", MISSING))
+    note = tag("p", f"Without a value: {empty}.", class_="note") if empty else None
+    return Section("settings", "Settings", joined([listed, note]))
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> Iterator[list[str]]:
@@ -173,11 +143,10 @@ def diagnostics(record: Mapping[str, Any]) -> Section:
     ]
     rows += list(_errors(found))
     rows += [[str(key), setting(value), ""] for key, value in found.items() if key not in _KNOWN]
-    return Section(
-        "diagnostics",
-        "Diagnostics",
-        table(["number", "value", "meaning"], rows, "Diagnostics", numbers_from=3),
-    )
+    listed = table(["number", "value", "meaning"], rows, "Diagnostics", numbers_from=3)
+    more = advice(record)[1:]
+    tried = [tag("p", "What else to try:"), tag("ul", *(tag("li", step) for step in more))]
+    return Section("diagnostics", "Diagnostics", joined([listed, *(tried if more else [])]))
 
 
 _ERRORS = ("n_islands", "quantity", "error", "error_upper", "std_error", "rhat", "evidence")

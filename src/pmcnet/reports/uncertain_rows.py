@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from pmcnet.reports.html import Markup, joined, number, setting, span, table, tag
+from pmcnet.reports.html import Markup, joined, number, setting, share, span, table, tag
 from pmcnet.reports.sections import Section
 
 
@@ -66,7 +66,10 @@ def uncertain(record: Mapping[str, Any]) -> Section | None:
     if not rows:
         return None
     is_regression = record["task"] == "regression"
+    columns: tuple[Column, ...]
     columns, words = _NUMBER_ROWS if is_regression else _CLASS_ROWS
+    if any("novelty" in row for row in rows):
+        columns = (*columns, Column("novelty", lambda row: share(row.get("novelty"))))
     listed = table(
         [column.name for column in columns],
         [[column.cell(row) for column in columns] for row in rows],

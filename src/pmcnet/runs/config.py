@@ -66,6 +66,7 @@ class RunSettings:
         budget: what may be spent, in estimated time.
         test_share: share of the rows kept for testing; 0 for none.
         n_passes: draws behind the credible intervals of metrics and the bands of figures.
+        what_if: whether the page holds networks that predict what its reader asks.
         seed: decides everything random.
         device: "auto", "cpu", "cuda", ...
     """
@@ -97,6 +98,7 @@ class RunSettings:
     budget: float | str = "3min"
     test_share: float = 0.2
     n_passes: int = 100
+    what_if: bool = True
     seed: int = 0
     device: str = "auto"
 
@@ -188,6 +190,7 @@ CHOICES = {
 _NUMBERS = {"test_share": float, "n_passes": int, "seed": int, "min_class_rows": int}
 _LISTS = {"drop": str, "keep": str, "hidden": int}
 _EITHER = ("prior_std", "noise", "budget")
+_SWITCHES = ("conformal", "what_if")
 
 
 def _typed(name: str, value: Any) -> Any:
@@ -199,7 +202,7 @@ def _typed(name: str, value: Any) -> Any:
             what = "strings" if _LISTS[name] is str else "whole numbers"
             raise _wrong(name, value, f"a list of {what}")
         return tuple(value)
-    if name == "conformal":
+    if name in _SWITCHES:
         if not isinstance(value, bool):
             raise _wrong(name, value, "true or false")
         return value

@@ -214,6 +214,9 @@ def _run(
                 setattr(model, f"{name}_", begun.provenance.get(name, getattr(model, f"{name}_")))
             if begun.lines:
                 model.history_ = observer.lines
+            if model.reference_rows_ is not None:
+                numbers = prepared.train_rows + 1
+                model.reference_rows_ = model.reference_rows_.numbered(numbers)
             return finish(model, prepared, settled[0], folder, seconds)
         except KeyboardInterrupt as error:
             if not stop.at_once:

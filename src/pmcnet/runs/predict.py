@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from pmcnet.estimators import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
 from pmcnet.estimators.evaluation.calibrated_scores import sets_of
 from pmcnet.estimators.evaluation.class_predictions import class_columns
+from pmcnet.estimators.evaluation.known_columns import NOVELTY
 from pmcnet.estimators.evaluation.number_predictions import number_columns
 from pmcnet.estimators.evaluation.scores import Model
 from pmcnet.estimators.exposure import with_exposure
@@ -38,12 +39,24 @@ COVERAGE = 0.95
 T = TypeVar("T")
 
 
+class PredictedRows(NamedTuple):
+    """How many rows were predicted, and how many of them are unlike those of training.
+
+    The latter is None where the model cannot know.
+    """
+
+    n_rows: int
+    n_novel: int | None
+
+
 def predicted_columns(model: Model, x: Any, *, coverage: float) -> dict[str, NDArray[Any]]:
     """What `pmcnet predict` adds to each row, by column name."""
+    rows = model.encoded(x)
     if isinstance(model, PMCNetClassifier):
-        sets = sets_of(model, x, coverage)
-        return class_columns(model.classes_, model.predictive(x), sets)
-    return number_columns(*model.predictive_interval(x, coverage))
+        sets, found = sets_of(model, rows, coverage), model.predictive(rows)
+        return class_columns(model.classes_, found, sets, model.novelty_of(rows, found))
+    found, interval = model.predictive_interval(rows, coverage)
+    return number_columns(found, interval, model.novelty_of(rows, found))
 
 
 def feature_kinds(model: Model) -> dict[str, Kind]:
@@ -101,8 +114,8 @@ def predict_file(
     coverage: float,
     n_passes: int | None,
     progress: Callable[[int], None],
-) -> int:
-    """Add predictions to each row of a table and write it as CSV; returns the number of rows.
+) -> PredictedRows:
+    """Add predictions to each row of a table and write it as CSV; returns how many there are.
 
     Args:
         model: a fitted model of a table.
@@ -119,15 +132,15 @@ def predict_file(
         model = model.thinned(n_passes)
     if out is None:  # not straight to standard output: a bad row may come late in the table
         with TemporaryFile("w+", encoding="utf-8", newline="") as spool:
-            n_rows = _write(model, table, spool, kinds, exposure, coverage, progress)
+            predicted = _write(model, table, spool, kinds, exposure, coverage, progress)
             spool.seek(0)
             shutil.copyfileobj(spool, sys.stdout)
-        return n_rows
+        return predicted
     part = out.with_name(f".{out.name}.part")
     try:
         part.unlink(missing_ok=True)  # a link would be followed
         with part.open("w", encoding="utf-8", newline="") as file:
-            n_rows = _write(model, table, file, kinds, exposure, coverage, progress)
+            predicted = _write(model, table, file, kinds, exposure, coverage, progress)
         os.replace(part, out)
     except OSError as error:
         raise InputError(
@@ -137,7 +150,7 @@ def predict_file(
     finally:
         with suppress(OSError):
             part.unlink()
-    return n_rows
+    return predicted
 
 
 def _check_free(out: Path | None) -> None:
@@ -158,9 +171,9 @@ def _write(
     exposure: str,
     coverage: float,
     progress: Callable[[int], None],
-) -> int:
+) -> PredictedRows:
     """Read, predict and write, each while the others go on."""
-    n_rows, writing = 0, None
+    n_rows, n_novel, writing = 0, 0, None
     unseen: Counter[str] = Counter()
     if exposure:
         kinds = {exposure: "number", **kinds}
@@ -181,12 +194,13 @@ def _write(
                 writing.result()
             writing = writer.submit(_write_rows, raw, added, file, n_rows == 0)
             n_rows += len(chunk)
+            n_novel += int(added.get(NOVELTY[1], np.zeros(1)).sum())
             progress(n_rows)
         if writing is not None:
             writing.result()
     if unseen:
         warnings.warn(UnseenLevelsWarning(dict(unseen)), stacklevel=2)
-    return n_rows
+    return PredictedRows(n_rows, None if model.novelty_scale_ is None else n_novel)
 
 
 def _write_rows(
@@ -256,6 +270,11 @@ def _encoded(model: Model, x: "DataFrame", unseen: Counter[str], *, first_row: i
         raise
 
 
+def table_pieces(model: Model, table: TableFile) -> Iterator[tuple["DataFrame", "DataFrame"]]:
+    """Pieces of the table: as it is stored, and the model's columns as the model needs them."""
+    return _pairs(table, feature_kinds(model))
+
+
 def _pairs(
     table: TableFile, kinds: Mapping[str, Kind]
 ) -> Iterator[tuple["DataFrame", "DataFrame"]]:
@@ -271,4 +290,4 @@ def read_rows(model: Model, table: TableFile) -> "DataFrame":
     """The model's columns of a whole table, read as the model needs them."""
     from pandas import concat
 
-    return concat([selected(model, chunk) for _, chunk in _pairs(table, feature_kinds(model))])
+    return concat([selected(model, chunk) for _, chunk in table_pieces(model, table)])

@@ -10,7 +10,7 @@ from pmcnet import data
 from pmcnet.data.readers.cells import replaced
 from pmcnet.errors import InputError
 from pmcnet.estimators.columns import Columns, ColumnsAsked, Matrix
-from pmcnet.estimators.evaluation.known_columns import ERROR, SET
+from pmcnet.estimators.evaluation.known_columns import ERROR, NOVELTY, SET
 from pmcnet.estimators.evaluation.number_predictions import NumberColumns
 from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.runs.config import RunSettings, Task
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame  # type: ignore[import-untyped]
 
 ADDED = {
-    "classification": ("prediction", SET, "epistemic", "aleatoric", ERROR),
+    "classification": ("prediction", SET, "epistemic", "aleatoric", ERROR, *NOVELTY),
     "regression": NumberColumns._fields,
 }
 """Columns that `pmcnet predict` adds; a classification adds probability_CLASS too."""
@@ -54,6 +54,7 @@ class RunRows(NamedTuple):
     x_missing: "DataFrame | None" = None
     missing_rows: NDArray[np.int64] = NO_ROWS  # whose target is missing, positions in the table
     described: str = ""  # how the table was read
+    train_rows: NDArray[np.int64] = NO_ROWS  # positions in the table, from 0
 
 
 def prepare(settings: RunSettings) -> RunRows:
@@ -97,6 +98,7 @@ def prepare(settings: RunSettings) -> RunRows:
         everything.iloc[named.missing].reset_index(drop=True),
         named.missing,
         table.described(whole),
+        named.rows[train],
     )
 
 
@@ -113,6 +115,7 @@ def with_validation(prepared: RunRows, share: float, seed: int) -> RunRows:
         x_test=prepared.x_train.iloc[held_out].reset_index(drop=True),
         y_test=y[held_out],
         test_rows=held_out,
+        train_rows=train,
         second_train=prepared.second_train.at(train),
         second_test=prepared.second_train.at(held_out),
     )

@@ -9,6 +9,7 @@ from pmcnet.ais.verdict.island_rules import (
     is_known,
     islands_verdict,
     needed_islands,
+    stated,
     still_drifts,
 )
 from pmcnet.ais.verdict.limits import SIGNIFICANT_DRIFT
@@ -32,6 +33,7 @@ __all__ = [
     "khat_limit",
     "max_chain_drift",
     "needed_islands",
+    "stated",
     "still_drifts",
     "unmeasured",
     "verdict",

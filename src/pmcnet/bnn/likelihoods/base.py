@@ -148,6 +148,11 @@ class Family(Likelihood, Protocol):
         ...
 
     @classmethod
+    def responses(cls, targets: Array, units: Units) -> Array:
+        """What `targets` made of the response, in units of y again."""
+        ...
+
+    @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Self:
         """The likelihood that has this stored form."""
         ...
@@ -173,6 +178,11 @@ class Stored:
     def targets(cls, y: Array, units: Units) -> Array:
         """In the network's units."""
         return units.to_network(y)
+
+    @classmethod
+    def responses(cls, targets: Array, units: Units) -> Array:
+        """In units of y."""
+        return units.values(targets)
 
     @property
     def simpler(self) -> "Likelihood | None":

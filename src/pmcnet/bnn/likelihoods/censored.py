@@ -75,6 +75,13 @@ class CensoredTimes(LogNoise):
         return np.column_stack([log_time, event])
 
     @classmethod
+    def responses(cls, targets: Array, units: Units) -> Array:
+        """Times, and the second column if there is one."""
+        if targets.ndim == 1:
+            return np.asarray(np.exp(targets))
+        return np.column_stack([np.exp(targets[:, 0]), targets[:, 1]])
+
+    @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
         """With the centre and the spread of times that are typical, whatever the inputs."""
         if response.noise != "learn":

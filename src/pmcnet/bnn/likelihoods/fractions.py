@@ -107,6 +107,11 @@ class Beta(NormalExtra, Stored):
         return np.asarray(np.log(y) - np.log1p(-y))
 
     @classmethod
+    def responses(cls, targets: Array, units: Units) -> Array:
+        """Fractions."""
+        return np.asarray(1 / (1 + np.exp(-targets)))
+
+    @classmethod
     def for_response(cls, response: Response, units: Units) -> Likelihood:
         """Around the logit of the mean, with the standard deviation of y carried over to logits."""
         if response.noise != "learn":

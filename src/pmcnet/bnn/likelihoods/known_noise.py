@@ -73,8 +73,23 @@ class KnownGaussian(NoExtra, NormalNoise):
         """sigma^2 of a typical row."""
         return extra.new_full(extra.shape[:-1], self.sigma**2)
 
+    def of_rows(self, sigma: Tensor) -> "KnownGaussian":
+        """The same, to draw y of rows that have these standard deviations (N,)."""
+        return _OfRows(self.sigma, sigma)
+
     def _split(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """Values and standard deviations (N,)."""
         if y.ndim == 1:
             return y, y.new_full(y.shape, self.sigma)
         return y[:, 0], y[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRows(KnownGaussian):
+    """`KnownGaussian` of rows whose standard deviations are known."""
+
+    each: Tensor
+
+    def deviation(self, output: Tensor, extra: Tensor) -> Tensor:
+        """That of each row (1, N)."""
+        return self.each.to(output)[None]

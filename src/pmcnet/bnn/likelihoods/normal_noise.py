@@ -37,6 +37,13 @@ class NormalNoise(Regression):
             )
         return np.column_stack([units.to_network(y[:, 0]), sigma / units.scale])
 
+    @classmethod
+    def responses(cls, targets: Array, units: Units) -> Array:
+        """In units of y; standard deviations are scaled only."""
+        if targets.ndim == 1:
+            return units.values(targets)
+        return np.column_stack([units.values(targets[:, 0]), targets[:, 1] * units.scale])
+
     def cdf(self, z: Tensor) -> Tensor:
         """The normal distribution function."""
         probability: Tensor = torch.special.ndtr(z)

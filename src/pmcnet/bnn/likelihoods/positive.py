@@ -65,6 +65,11 @@ class LogNoise(ShapedNoise):
         """Logarithms in the network's units."""
         return logarithms(y) - math.log(units.scale)
 
+    @classmethod
+    def responses(cls, targets: Array, units: Units) -> Array:
+        """Exponentials in units of y."""
+        return np.asarray(np.exp(targets) * units.scale)
+
     def log_prob(self, output: Tensor, y: Tensor, extra: Tensor) -> Tensor:
         """Log f((y / spread - output) / sigma) - log sigma - log spread - y, where y is a log."""
         found = super().log_prob(output, y / self.spread, extra)

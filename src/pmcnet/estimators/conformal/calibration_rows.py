@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
@@ -37,10 +38,14 @@ class GivenRows(NamedTuple):
 
 
 class SplitRows(NamedTuple):
-    """Rows to train on, and those held out, each of weight 1, if any are."""
+    """Rows to train on, and those held out, each of weight 1, if any are.
+
+    `trained` are the positions of the rows to train on among those given, None for all.
+    """
 
     training: GivenRows
     held_out: GivenRows | None
+    trained: NDArray[np.int64] | None = None
 
 
 def check_conformal(conformal: Any, likelihood: str) -> None:
@@ -76,6 +81,7 @@ def split(given: GivenRows, numbers: Matrix, seed: int) -> SplitRows:
     return SplitRows(
         GivenRows(_safe_indexing(x, trained), y[trained], kept[trained]),
         GivenRows(_safe_indexing(x, held_out), y[held_out], np.ones(len(held_out))),
+        trained,
     )
 
 

@@ -12,7 +12,13 @@ from pmcnet import metrics
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.evaluation import class_curves, figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import set_scores, sets_of
-from pmcnet.estimators.evaluation.known_columns import COVERAGE, SET, known_columns
+from pmcnet.estimators.evaluation.known_columns import (
+    COVERAGE,
+    SET,
+    known_columns,
+    novelty_columns,
+    novelty_entry,
+)
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
     N_SHOWN,
@@ -21,6 +27,7 @@ from pmcnet.estimators.evaluation.scores import (
     class_labels,
     scored,
 )
+from pmcnet.estimators.novelty import Novelty
 from pmcnet.estimators.predictions import AveragedPrediction
 
 
@@ -33,6 +40,7 @@ class ClassPredictions(NamedTuple):
     draws: Tensor  # (R, N, C)
     sets: NDArray[Any] | None  # (N,) of classes, of a conformal model
     set_scores: dict[str, Tensor]  # likewise
+    novelty: Novelty | None  # (N,), of a model that has reference rows
     seconds: float
 
     @classmethod
@@ -48,11 +56,12 @@ class ClassPredictions(NamedTuple):
         seconds = time.monotonic() - start
         draws = torch.as_tensor(model.predict_draws(rows, n_passes, seed))
         sets, each = sets_of(model, rows, COVERAGE), set_scores(model, rows, label)
-        return cls(model.classes_, label, averaged, draws, sets, each, seconds)
+        novelty = model.novelty_of(rows, averaged)
+        return cls(model.classes_, label, averaged, draws, sets, each, novelty, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
-        return class_columns(self.classes, self.averaged, self.sets)
+        return class_columns(self.classes, self.averaged, self.sets, self.novelty)
 
     def scored(self) -> Scores:
         """Metrics and figures."""
@@ -83,13 +92,17 @@ class ClassPredictions(NamedTuple):
                 "total": float(self.averaged.total[n]),
                 "aleatoric": float(self.averaged.aleatoric[n]),
                 "epistemic": float(self.averaged.epistemic[n]),
+                **novelty_entry(self.novelty, n),
             }
             for n in np.argsort(-self.averaged.total, kind="stable")[:N_SHOWN]
         ]
 
 
 def class_columns(
-    classes: NDArray[Any], found: AveragedPrediction, sets: NDArray[Any] | None
+    classes: NDArray[Any],
+    found: AveragedPrediction,
+    sets: NDArray[Any] | None,
+    novelty: Novelty | None,
 ) -> dict[str, NDArray[Any]]:
     """What a classification adds to each row of a table, by column name."""
     names = [f"probability_{name}" for name in classes]
@@ -100,6 +113,7 @@ def class_columns(
         "epistemic": found.epistemic,
         "aleatoric": found.aleatoric,
         "monte_carlo_error": found.monte_carlo_error,
+        **novelty_columns(novelty),
     }
     return known_columns(columns)
 

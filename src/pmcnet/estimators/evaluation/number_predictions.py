@@ -12,7 +12,12 @@ from torch import Tensor
 from pmcnet import metrics
 from pmcnet.estimators.evaluation import figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import interval_scores
-from pmcnet.estimators.evaluation.known_columns import COVERAGE, known_columns
+from pmcnet.estimators.evaluation.known_columns import (
+    COVERAGE,
+    known_columns,
+    novelty_columns,
+    novelty_entry,
+)
 from pmcnet.estimators.evaluation.quantile_fan import QuantileFan
 from pmcnet.estimators.evaluation.scores import (
     N_HISTOGRAMS,
@@ -23,6 +28,7 @@ from pmcnet.estimators.evaluation.scores import (
     scored,
 )
 from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
+from pmcnet.estimators.novelty import Novelty
 from pmcnet.estimators.predictions import Array, AveragedPrediction
 from pmcnet.estimators.regressor import PMCNetRegressor
 
@@ -40,6 +46,8 @@ class NumberColumns(NamedTuple):
     epistemic: Array
     aleatoric: Array
     monte_carlo_error: Array | None
+    novelty: Array | None
+    is_novel: NDArray[np.int64] | None
 
 
 class NumberPredictions(NamedTuple):
@@ -62,6 +70,7 @@ class NumberPredictions(NamedTuple):
     samples: Array  # (N, S) of y itself
     fan: QuantileFan  # of rows that are observed
     interval_scores: dict[str, Tensor]  # of a conformal model
+    novelty: Novelty | None  # (N,), of a model that has reference rows
     seconds: float
 
     @classmethod
@@ -90,12 +99,13 @@ class NumberPredictions(NamedTuple):
         draws = model.predict_draws(rows, n_passes, seed)
         samples = model.sample_y(rows, N_SAMPLES, seed)
         each = interval_scores(model, rows, truth)
-        found = (averaged, tabulated, interval, log_density, draws, samples, fan, each)
+        novelty = model.novelty_of(rows, tabulated)
+        found = (averaged, tabulated, interval, log_density, draws, samples, fan, each, novelty)
         return cls(truth, observed, *found, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
-        return number_columns(self.tabulated, self.interval)
+        return number_columns(self.tabulated, self.interval, self.novelty)
 
     def scored(self) -> Scores:
         """Metrics and figures."""
@@ -168,6 +178,7 @@ class NumberPredictions(NamedTuple):
                 **self._ends(n),
                 "aleatoric": float(np.sqrt(self.averaged.aleatoric[n])),
                 "epistemic": float(np.sqrt(self.averaged.epistemic[n])),
+                **novelty_entry(self.novelty, n),
             }
             for n in np.argsort(-std, kind="stable")[:N_SHOWN]
         ]
@@ -176,7 +187,9 @@ class NumberPredictions(NamedTuple):
         return {"low": float(self.interval[n, 0]), "high": float(self.interval[n, 1])}
 
 
-def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDArray[Any]]:
+def number_columns(
+    found: AveragedPrediction, interval: Array, novelty: Novelty | None
+) -> dict[str, NDArray[Any]]:
     """What a regression adds to each row of a table, by column name."""
     columns = NumberColumns(
         prediction=found.mean[:, 0],
@@ -186,5 +199,6 @@ def number_columns(found: AveragedPrediction, interval: Array) -> dict[str, NDAr
         epistemic=found.epistemic,
         aleatoric=found.aleatoric,
         monte_carlo_error=found.monte_carlo_error,
+        **novelty_columns(novelty),
     )
     return known_columns(columns._asdict())

@@ -9,6 +9,7 @@ from pmcnet import __version__
 from pmcnet.bnn import MLP
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.evaluation.calibrated_scores import COVERAGE_LABELS, SIZES
+from pmcnet.estimators.evaluation.driver_records import KnownRows, driver_records
 from pmcnet.estimators.evaluation.figure_data import diagnostics, verdict_record
 from pmcnet.estimators.evaluation.scores import BETTER_LOWER, Model, Record, Scores
 from pmcnet.io.plain import plain
@@ -78,16 +79,18 @@ class Source(NamedTuple):
     Args:
         data: name of the table.
         target: name of what is predicted.
-        n_train: training rows.
+        n_train: training rows, None where unknown.
         rows: where each test row is in the table.
         settings: of the fit, by name.
+        known: rows with their responses, by which predictions are explained.
     """
 
     data: str
     target: str
-    n_train: int
+    n_train: int | None
     rows: Sequence[int]
     settings: Mapping[str, Any]
+    known: KnownRows | None = None
 
 
 def report_record(
@@ -130,6 +133,7 @@ def report_record(
             "base_rate": metrics.get("base_rate"),
             "n_features": model.n_features_in_,
             "method": model.method_,
+            "method_options": plain(dict(model.method_options_)),
             "method_reason": model.method_reason_,
             "network": sizes,
             "model": model.formulation_.described,
@@ -149,6 +153,7 @@ def report_record(
         "model_choice": plain(model.comparisons_),
         "columns": model.columns_,
         **_update(model),
+        **({} if source.known is None else driver_records(model, source.known)),
         "settings": plain(dict(source.settings)),
         **plain(figures),
     }

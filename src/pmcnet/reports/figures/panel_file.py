@@ -46,6 +46,7 @@ def handles(legend: Legend) -> list[Artist]:
     accent, dashes = canvas.ACCENT, (0, (4, 3))
     known: dict[str, Artist] = {
         "stroke": Line2D([], [], color=accent, linewidth=2),
+        "pale": Line2D([], [], color=canvas.PALE, linewidth=1),
         "dashes": Line2D([], [], color=canvas.GREY, linewidth=1, linestyle=dashes),
         "diamond": Line2D(
             [], [], color=accent, marker="D", markersize=6.5, markeredgewidth=0, linestyle="none"

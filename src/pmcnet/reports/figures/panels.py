@@ -37,6 +37,7 @@ def figure(
     size: Size = BESIDE,
     *,
     below: Markup | None = None,
+    alone: Size = ALONE,
 ) -> Markup:
     """Return a figure of all panels; beyond nine, the rest is folded away.
 
@@ -47,8 +48,9 @@ def figure(
         legend: marks and what each means.
         size: of one panel where there are several.
         below: what follows the drawings.
+        alone: of the only panel.
     """
-    size = ALONE if len(panels) == 1 else size
+    size = alone if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
     shown = tag("div", *drawn[:MOST], below, class_="panels")
     rest = (
@@ -90,7 +92,7 @@ def places(panel: Panel, size: Size = ALONE) -> dict[str, list[float]]:
 
 def _drawn(panel: Panel, key: str, size: Size) -> Markup:
     drawing, _ = _canvas(panel, size)
-    title = tag("h3", panel.title) if panel.title is not None else None
+    title = tag("h4", panel.title) if panel.title is not None else None
     return tag("div", title, inline_svg(drawing, key, panel.words), class_="panel")
 
 

@@ -50,7 +50,10 @@ def methods_figure(curves: Sequence[MethodCurve]) -> Markup:
     caption += f" and smallest for {worst.method} ({worst.auc:.3f})" if worst.auc < best.auc else ""
     caption += ". The higher the curve above the dashed line, the better."
     legend: Legend = [
-        *((_mark(style_of(i)), f"{one.method}, AUC {one.auc:.3f}") for i, one in enumerate(curves)),
+        *(
+            (line_mark(style_of(i)), f"{one.method}, AUC {one.auc:.3f}")
+            for i, one in enumerate(curves)
+        ),
         ("dashes", "chance"),
     ]
     panel = roc_axes(None, words, partial(methods_panel, curves=curves))
@@ -76,7 +79,7 @@ def style_of(i: int) -> Style:
     return Style(_GREYS[j % len(_GREYS)], _WIDTH, _DASHES[(j + j // len(_DASHES)) % len(_DASHES)])
 
 
-def _mark(look: Style) -> Markup:
+def line_mark(look: Style) -> Markup:
     """Return a piece of the line for the legend, drawn by the page."""
     colour, ends, at = f"var({VARIABLES[look.colour]})", [], 0.0
     for i, length in enumerate(look.dashes or (1.0,)):

@@ -1,0 +1,1 @@
+"""Checks of a fitted model: leave-one-out, posterior and prior predictive, residuals."""
