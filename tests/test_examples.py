@@ -1,5 +1,6 @@
 """Examples and benchmarks run at small sizes, so that they cannot rot."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,10 +10,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
+TUTORIALS = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
+QUICK = ("any_density",)
+
+
 def run(*arguments: str) -> str:
     finished = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
+        env=os.environ | {"MPLBACKEND": "Agg"},
         capture_output=True,
         text=True,
         timeout=300,
@@ -29,3 +35,14 @@ def test_mixture_example_prints_and_draws(tmp_path):
     for word in ("log evidence", "effective draws", "verdict", str(picture)):
         assert word in output
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_tutorials_run(name):
+    assert "trustworthy" in run(f"examples/{name}.py")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [n for n in TUTORIALS if n not in (*QUICK, "mixture")])
+def test_tutorials_run(name):
+    assert "trustworthy" in run(f"examples/{name}.py")

@@ -1,5 +1,7 @@
-"""The guides name what there is, and the Python of the guides to estimators and checks runs."""
+"""The guides name what there is, and the Python of the first pages and of the estimators runs."""
 
+import ast
+import importlib
 import re
 import warnings
 from pathlib import Path
@@ -27,28 +29,54 @@ def test_every_setting_of_a_run_is_named():
     assert "`[method_options]`" in text
 
 
-def test_guide_to_the_checks_runs(capsys):
-    pytest.importorskip("arviz_stats.loo")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of k-hat, by ArviZ
-        run_guide("checks.md")
-    assert "Expected log predictive density" in capsys.readouterr().out
+ROOMS = ("ais", "bnn", "data", "methods", "metrics", "tune")
 
 
-def run_guide(name: str) -> dict:
-    text = (DOCS / name).read_text()
+def blocks(page: Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+def executed(page: Path) -> dict:
     names: dict = {}
-    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
-        exec(compile(block, name, "exec"), names)
+    for block in blocks(page):
+        exec(compile(block, page.name, "exec"), names)
     return names
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda p: p.stem)
+def test_python_of_guides_names_what_there_is(page):
+    for block in blocks(page):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("pmcnet"):
+                module = importlib.import_module(node.module)
+                assert all(hasattr(module, alias.name) for alias in node.names), block
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                room = node.value.id
+                if room in ROOMS:
+                    assert hasattr(importlib.import_module(f"pmcnet.{room}"), node.attr), node.attr
+
+
+def test_first_fit_runs(capsys, monkeypatch):
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    names = executed(DOCS / "start.md")
+    assert str(names["model"].verdict_) in capsys.readouterr().out
+    assert ((names["low"] < names["mean"]) & (names["mean"] < names["high"])).all()
 
 
 @pytest.mark.slow
 def test_guide_to_the_estimators_runs():
-    assert run_guide("estimators.md")["model"].formulation_reason_
+    assert executed(DOCS / "estimators.md")["model"].formulation_reason_
+
+
+def test_guide_to_the_checks_runs(capsys):
+    pytest.importorskip("arviz_stats.loo")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of k-hat, by ArviZ
+        executed(DOCS / "checks.md")
+    assert "Expected log predictive density" in capsys.readouterr().out
 
 
 def test_guide_to_explanations_runs():
-    names = run_guide("explanations.md")
+    names = executed(DOCS / "explanations.md")
     assert names["importance"].frame["feature"].iloc[0] == "size"
     assert set(names["effects"].pairs[0].features) == {"age", "town"}

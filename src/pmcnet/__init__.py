@@ -2,16 +2,19 @@
 
 `PMCNetClassifier` and `PMCNetRegressor` are scikit-learn estimators; `pmcnet.ais` is the core,
 adaptive importance sampling on any batched log-density; `pmcnet.bnn` makes one of a network and a
-dataset.
+dataset. Fits write what they decide to the logger "pmcnet" at level INFO; nothing is printed.
 """
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pmcnet.estimators import PMCNetClassifier, PMCNetRegressor
 
-__version__ = "0.2.0"
+__version__ = "0.1.0"
 __all__ = ["PMCNetClassifier", "PMCNetRegressor", "__version__"]
+
+logging.getLogger("pmcnet").addHandler(logging.NullHandler())
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """Log-likelihood of rows under populations of MLPs, by the compiled pass of `kernels.fused_mlp`.
 
 A likelihood that the kernel knows needs one pass. Any other needs two: the first gives the outputs,
-torch the derivatives by them, and the second pulls these back to the weights.
+torch the derivatives by them, and the second carries these on to the weights.
 """
 
 from dataclasses import dataclass

@@ -41,9 +41,9 @@ def reproduce(
 ) -> None:
     """Reproduce one of the paper's tables with its figures.
 
-    Prints ours beside the paper's, and writes OUT/NAME.json with everything and OUT/NAME-*.png with
-    the figures. The large experiments keep checkpoints in OUT/checkpoints: one that was interrupted
-    goes on when the command is repeated.
+    Prints ours beside the paper's, and writes OUT/NAME.json with everything and the figures, whose
+    names begin with NAME too. The large experiments keep checkpoints in OUT/checkpoints: one that
+    was interrupted goes on when the command is repeated.
     """
     from pmcnet import paper
     from pmcnet.paper.result_files import write_results

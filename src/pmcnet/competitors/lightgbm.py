@@ -21,7 +21,7 @@ class LightGBMNumbers(QuantileModel):
     packages: ClassVar[tuple[str, ...]] = ("lightgbm",)
 
     def fit(self, rows: Rows, y: Array, seed: int) -> FittedModel:
-        """The package's defaults, on as many threads as OpenMP is told."""
+        """The package's defaults, on as many threads as OpenMP may use."""
         from lightgbm import LGBMRegressor
 
         quiet: dict[str, Any] = {"random_state": seed, "verbosity": -1, "n_jobs": 0}
@@ -40,7 +40,7 @@ class LightGBMClasses(CompetingModel):
     packages: ClassVar[tuple[str, ...]] = ("lightgbm",)
 
     def fit(self, rows: Rows, y: Array, seed: int) -> FittedModel:
-        """The package's defaults, on as many threads as OpenMP is told."""
+        """The package's defaults, on as many threads as OpenMP may use."""
         from lightgbm import LGBMClassifier
 
         model = LGBMClassifier(random_state=seed, verbosity=-1, n_jobs=0)

@@ -22,6 +22,7 @@ from pmcnet.estimators.conformal.stored_calibration import Calibration
 from pmcnet.estimators.encoding import Scaling
 from pmcnet.estimators.exposure import log_exposure_of
 from pmcnet.estimators.fit import fit_posterior
+from pmcnet.estimators.fit_log import log_columns, log_verdict, logged
 from pmcnet.estimators.formulation import SEARCHES, PriorStd
 from pmcnet.estimators.formulation_search import Asked, first
 from pmcnet.estimators.input_rows import Unseen, checked_rows
@@ -127,6 +128,8 @@ class PMCNetEstimator(UpdatableModel):
         asked = self._asked(y)
         given, held_out, trained = self._given(X, response, weight, seed)
         rows = self._rows(given, n_targets_of(response, asked.likelihood), seed, device)
+        watching = logged(observers, comm)
+        log_columns(self, comm)
         if self.reference_rows_ is not None and trained is not None:
             self.reference_rows_ = self.reference_rows_.numbered(trained + 1)
         unseen = None if held_out is None else self._unseen_rows(held_out)
@@ -140,7 +143,7 @@ class PMCNetEstimator(UpdatableModel):
             compared=rows.can_sample_scales() and self.prior_std in ("auto", "hierarchical"),
         )
         with coarse(target.least_piece is not None):
-            settings = {"seed": seed, "state": state, "observers": observers, "comm": comm}
+            settings = {"seed": seed, "state": state, "observers": watching, "comm": comm}
             outcome = fit_posterior(rows, chosen, asked, **settings)
         memory = model_file.PREDICTION_MEMORY if device.type == "cpu" else _GPU_MEMORY
         self.posterior_, self.history_ = replace(outcome.posterior, memory=memory), outcome.history
@@ -156,6 +159,7 @@ class PMCNetEstimator(UpdatableModel):
         self.update_ = None
         self.novelty_scale_ = self._learned_novelty(rows, seed)
         self.training_rows_ = None if islands_of(self) is None else KeptRows.of(outcome.target)
+        log_verdict(self.verdict_, comm)
         return self
 
     def __sklearn_tags__(self) -> Any:

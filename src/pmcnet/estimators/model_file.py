@@ -286,8 +286,7 @@ def _posterior(
         )
     samples = WeightedSamples(tensors["theta"].to(where), tensors["log_weight"].to(where))
     memory = PREDICTION_MEMORY if where.type == "cpu" else DEFAULT_MEMORY
-    equal = record["population"]
-    error = None if equal else record["log_evidence_error"]
+    equal, error = record["population"], record["log_evidence_error"]
     return (Population if equal else RecordedPosterior)(
         network,
         likelihood,
@@ -295,7 +294,7 @@ def _posterior(
         memory,
         n_islands,
         recorded_verdict=model.verdict_,
-        recorded_error=math.inf if error is None else float(error),
+        recorded_error=math.inf if equal or error is None else float(error),
         known_ess=float(record["ess"]),
         agreement=Agreement.of_plain(record["agreement"]),
     )

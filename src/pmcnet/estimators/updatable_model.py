@@ -12,10 +12,12 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     check_is_fitted,
 )
 
+from pmcnet.ais.comm import SERIAL
 from pmcnet.errors import DriftWarning, InputError
 from pmcnet.estimators.checked_model import CheckedModel
 from pmcnet.estimators.explained_model import ExplainedModel
 from pmcnet.estimators.exposure import log_exposure_of
+from pmcnet.estimators.fit_log import log_verdict
 from pmcnet.estimators.input_rows import check_seen, checked_rows
 from pmcnet.estimators.novelty import learned_scale
 from pmcnet.estimators.observer import FitObserver
@@ -71,6 +73,7 @@ class UpdatableModel(ExplainedModel, CheckedModel, ReportedModel):
         parts |= {"history_": found.history, "training_rows_": found.rows}
         parts |= self._more_reference(found)
         self.__dict__.update(parts, update_=found.update)  # at once: a signal comes before or after
+        log_verdict(self.verdict_, SERIAL)
         return self
 
     def _more_reference(self, found: Updated) -> dict[str, Any]:

@@ -61,11 +61,11 @@ class SAE(TrainedMethod):
         learning_rate: Adam's step at the beginning of the first member; it falls by a cosine to a
             two-hundredth.
         next_learning_rate: the same for each later member, falling to a twentieth.
-        step: of the anchors' walk, in standard deviations of the prior.
+        step: of the anchors' guided walk, in standard deviations of the prior.
         batch_size: rows per step.
         noisy_targets: for a Gaussian likelihood, whether each member sees targets with the
             likelihood's noise added, which makes the ensemble exact for linear networks.
-        independent: draw each member's anchor anew instead of walking.
+        independent: draw each member's anchor anew instead of moving it.
     """
 
     n_chains: int = 5

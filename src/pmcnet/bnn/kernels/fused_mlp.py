@@ -36,7 +36,6 @@ _OUTPUTS, _VALUES, _GRADIENTS, _PULLBACK = range(4)  # as in `cpu.mlp_kernel`
 _NO_FORM = (0, 1.0, 0.0)
 
 _LOG = logging.getLogger("pmcnet.kernels")
-_LOG.addHandler(logging.NullHandler())
 
 Array = NDArray[Any]
 

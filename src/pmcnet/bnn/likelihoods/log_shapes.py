@@ -20,7 +20,7 @@ _ZETA_2, _ZETA_3, _ZETA_4 = math.pi**2 / 6, 1.2020569031595942, math.pi**4 / 90
 _SMALL = 1e-3
 """Scales below it have relative variances from the first terms of their series."""
 _LATE = 60.0
-"""Where hazards stop growing, e^60: the density is 0 in any precision, and slopes stay finite."""
+"""Where hazards stop growing, e^60: densities are 0 in any precision, derivatives stay finite."""
 
 
 class LogShape(Shape, Protocol):

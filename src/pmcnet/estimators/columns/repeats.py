@@ -1,7 +1,7 @@
 """Columns that repeat an earlier one: equal cells, or numbers that are nearly the same line.
 
 Numbers are compared in units of their spread, extremes drawn in: one row far off makes any two
-columns correlated. Most pairs are told apart by projections on a few random directions.
+columns correlated. Most pairs are distinguished by projections on a few random directions.
 """
 
 from collections.abc import Sequence

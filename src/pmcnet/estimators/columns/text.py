@@ -97,7 +97,7 @@ class TextColumn(Column):
         return found
 
     def learned(self, numbers: Matrix, weight: Matrix, y: Matrix) -> Self:
-        """Itself: the strings told all."""
+        """Itself: the strings are all it needs."""
         return self
 
     def inputs(self, numbers: Matrix) -> Matrix:

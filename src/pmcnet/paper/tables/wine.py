@@ -2,7 +2,7 @@
 
 The paper gives neither the prior variance nor sigma. The variance is searched on validation rows;
 they chose sigma too, among 0.01, 0.03, 0.1, 0.3 and 1, with seeds not reported, after the test rows
-had been scored at 0.1 (docs/results).
+had been scored at 0.1 (docs/results/paper.md).
 """
 
 from pmcnet.paper.published import SEVERAL, Published, points

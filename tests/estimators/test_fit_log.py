@@ -1,0 +1,63 @@
+"""What a fit decides is logged at INFO, and nothing is printed."""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+
+from pmcnet import PMCNetClassifier, PMCNetRegressor
+
+SMALL = {
+    "likelihood": "gaussian",
+    "noise": "learn",
+    "prior_std": 1.0,
+    "method_options": {"n_islands": 4, "n_particles": 8},
+    "random_state": 0,
+}
+
+
+@pytest.fixture
+def rows():
+    source = np.random.default_rng(0)
+    x = source.normal(size=(40, 2))
+    return x, x[:, 0] + 0.1 * source.normal(size=40)
+
+
+def test_decisions_are_logged(caplog, rows):
+    caplog.set_level(logging.INFO, logger="pmcnet")
+    model = PMCNetRegressor((3,), **SMALL).fit(*rows)
+    assert {record.name for record in caplog.records} == {"pmcnet.fit"}
+    lines = caplog.messages
+    assert lines[0] == "columns: 2 number"
+    assert lines[1] == model.method_reason_
+    assert lines[-1] == f"verdict {model.verdict_}"
+
+
+def test_nothing_is_printed_and_warnings_are_not_logged_as_info(capfd, caplog, rows):
+    caplog.set_level(logging.WARNING, logger="pmcnet")
+    PMCNetRegressor((3,), **SMALL).fit(*rows)
+    assert capfd.readouterr() == ("", "")
+    assert caplog.messages == []
+
+
+def test_logging_changes_no_bit(caplog, rows):
+    silent = PMCNetRegressor((3,), **SMALL).fit(*rows)
+    caplog.set_level(logging.INFO, logger="pmcnet")
+    heard = PMCNetRegressor((3,), **SMALL).fit(*rows)
+    assert torch.equal(silent.posterior_.theta, heard.posterior_.theta)
+
+
+def test_images_have_no_line_of_columns(caplog):
+    caplog.set_level(logging.INFO, logger="pmcnet")
+    images = np.random.default_rng(0).normal(size=(12, 1, 3, 3)).astype(np.float32)
+    network = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(9, 1))
+    options = {"n_islands": 4, "n_particles": 8}
+    PMCNetClassifier(
+        module=network,
+        likelihood="categorical",
+        prior_std=1.0,
+        method_options=options,
+        random_state=0,
+    ).fit(images, np.arange(12) % 2)
+    assert caplog.messages[0].startswith("Method:")
