@@ -48,7 +48,7 @@ def test_novel_row_is_said_to_be_unlike_and_never_beyond_all():
 
 def test_rows_after_the_first_are_folded():
     page = page_of(*(records.explained_number(row) for row in (3, 5, 7)))
-    assert "<h3>Row 3: " in page
+    assert "<h4>Row 3: " in page
     assert page.count("<summary>Row ") == 2
 
 

@@ -37,7 +37,7 @@ def explained(record: Mapping[str, Any]) -> Section | None:
         return None
     names = [f"Row {setting(row.get('row'))}: {_prediction(row)}" for row in rows]
     first, *others = (_row(row, record) for row in rows)
-    heading = tag("h3", names[0])
+    heading = tag("h4", names[0])
     rest = [folded(name, part) for name, part in zip(names[1:], others, strict=True)]
     body = joined([heading, first, *rest, tag("p", _NOTE, class_="note")])
     return Section("explained", "Rows explained", body)

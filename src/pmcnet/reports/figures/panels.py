@@ -53,11 +53,9 @@ def figure(
     size = alone if len(panels) == 1 else size
     drawn = [_drawn(panel, f"{key}-{i}", size) for i, panel in enumerate(panels)]
     shown = tag("div", *drawn[:MOST], below, class_="panels")
-    rest = (
-        folded(f"The other {len(drawn) - MOST} panels", tag("div", *drawn[MOST:], class_="panels"))
-        if drawn[MOST:]
-        else None
-    )
+    n_rest = len(drawn) - MOST
+    named = "The other panel" if n_rest == 1 else f"The other {n_rest} panels"
+    rest = folded(named, tag("div", *drawn[MOST:], class_="panels")) if n_rest > 0 else None
     kind = "alone" if len(panels) == 1 else None
     return tag(
         "figure",
