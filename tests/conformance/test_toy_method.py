@@ -117,7 +117,7 @@ def test_toy_run_is_interrupted_and_resumed_bit_for_bit(table, tmp_path, monkeyp
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
     lines = (runs[0] / "history.jsonl").read_text().splitlines()
     assert [json.loads(line)["epoch"] for line in lines] == list(range(1, 9))
-    assert "--option n_steps=16 (now 8)" in done("diagnose", runs[0]).stdout
+    assert "n_steps=16 (now 8)" in done("diagnose", runs[0]).stdout
     (runs[0] / "report.html").unlink()
     done("report", runs[0])
     assert "<td>toy" in (runs[0] / "report.html").read_text()

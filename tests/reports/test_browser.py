@@ -308,5 +308,7 @@ def test_keyboard_reaches_everything_and_shows_where_it_is(name, browser, paths)
         webdriver.ActionChains(browser).send_keys(webdriver.Keys.TAB).perform()
         seen.append(browser.execute_script(FOCUSED))
     assert seen[0][:2] == ["A", "#verdict"]
-    assert len({tuple(stop[:2]) for stop in seen}) >= n_stops - 5  # some regions have one name
+    folded = [stop for stop in seen if stop[0] == "SUMMARY"]  # many are called "The numbers"
+    others = {tuple(stop[:2]) for stop in seen if stop[0] != "SUMMARY"}
+    assert len(folded) + len(others) >= n_stops - 2
     assert [stop for stop in seen if stop[0] == "BODY" or not stop[2]] == []

@@ -269,8 +269,7 @@ def plain_settings(given: dict[str, Any]) -> dict[str, Any]:
             chosen[name] = [part.strip() for part in chosen[name].split(",") if part.strip()]
     if "column_types" in chosen:
         pairs = [pair.rpartition("=") for pair in chosen.pop("column_types")]
-        wrong = next((kind for name, _, kind in pairs if not name), None)
-        if wrong is not None:
+        if (wrong := next((kind for name, _, kind in pairs if not name), None)) is not None:
             raise InputError(f"--column must be NAME=KIND, e.g. price=number; got {wrong!r:.60}.")
         if pairs:
             chosen["column_types"] = {name.strip(): kind.strip() for name, _, kind in pairs}
@@ -286,12 +285,11 @@ def _option(text: str) -> tuple[str, Any]:
     name, separator, value = text.partition("=")
     if not separator:
         raise InputError(f"--option must be NAME=VALUE, e.g. n_particles=1000; got {text!r}.")
-    if value.strip().lower() in ("true", "false"):
-        return name.strip(), value.strip().lower() == "true"
-    number = number_or_text(value.strip())
-    return name.strip(), int(number) if isinstance(
-        number, float
-    ) and number.is_integer() else number
+    if (value := value.strip()).lower() in ("true", "false"):
+        return name.strip(), value.lower() == "true"
+    number = number_or_text(value)
+    whole = isinstance(number, float) and number.is_integer()
+    return name.strip(), int(number) if whole else number
 
 
 def number_or_text(text: str) -> float | str:

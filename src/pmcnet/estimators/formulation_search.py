@@ -129,7 +129,10 @@ class FormulationSearch:
         if not own or y.ndim > 1:
             return math.inf
         y, n = y[:SEARCH_ROWS], float(weight[:SEARCH_ROWS].sum())
-        variance = float(np.cov(y, aweights=weight[:SEARCH_ROWS], bias=True))
+        with np.errstate(all="ignore"):
+            variance = float(np.cov(y, aweights=weight[:SEARCH_ROWS], bias=True))
+        if not 0 < variance < math.inf:
+            return math.inf
         constant = -0.5 * n * math.log(2 * math.pi * math.e * variance)
         return float((own[0] - constant) * weight.sum() / n)
 

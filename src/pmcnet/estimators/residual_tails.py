@@ -26,7 +26,8 @@ def are_heavy(x: Array, y: Array, seed: int) -> bool:
         y: the response (N,).
         seed: of the forest.
     """
-    if len(y) < _FEWEST or y.min() == y.max():
+    y = (y - y.mean()) / (np.abs(y).max() or 1.0)  # in units that no power of it leaves
+    if len(y) < _FEWEST or y.min() == y.max() or not np.isfinite(y).all():
         return False
     forest = RandomForestRegressor(
         _N_TREES, min_samples_leaf=_LEAF, oob_score=True, random_state=seed
@@ -39,5 +40,5 @@ def are_heavy(x: Array, y: Array, seed: int) -> bool:
 def excess_kurtosis(residual: Array) -> float:
     """The fourth moment over the squared variance, minus 3."""
     square = np.square(residual - residual.mean())
-    variance = float(square.mean())
-    return float(np.square(square).mean()) / variance**2 - 3 if variance > 0 else 0.0
+    squared = float(square.mean()) ** 2
+    return float(np.square(square).mean()) / squared - 3 if squared > 0 else 0.0

@@ -36,6 +36,7 @@ def class_ranges(data: Mapping[str, Any], name: str, x: str, caption: str) -> Ma
         ]
         for i, own in enumerate(names)
     ]
-    header = ["", "class", "observed", "95 % of replicates"]
-    listed = table(header, rows, "Classes in numbers", numbers_from=2)
+    header = ["place", "class", "observed", "95 % of replicates"]
+    label = f"Classes in numbers, {name.replace('_', ' ')}"
+    listed = table(header, rows, label, numbers_from=2)
     return joined([figure(name, [panel], caption, RANGE_LEGEND), folded("The numbers", listed)])

@@ -101,7 +101,7 @@ def test_targets_of_rows_held_out_change_offsets_alone():
 def test_frames_with_a_word_and_a_level_in_few_rows_are_calibrated(frame):
     x, y = uneven(200)
     number = [f"{value}" for value in x[:, 0]]
-    number[7] = "unknown"
+    number[7] = "pending"
     city = ["rome", "oslo"] * 99 + ["bern", "cork"]
     table = frame({"a": number, "city": city})
     counts = []

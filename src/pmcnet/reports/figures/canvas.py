@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 from matplotlib.artist import Artist
@@ -69,12 +70,20 @@ def single(size: tuple[float, float]) -> tuple[Figure, Axes]:
     return figure, ax
 
 
+def drawn_words(text: Any, most: int | None = None) -> str:
+    """Return a name as matplotlib can draw it: no control characters, no mathematics, cut short."""
+    words = "".join(letter if letter.isprintable() else " " for letter in str(text))
+    if most is not None and len(words) > most:
+        words = f"{words[: most - 1]}…"
+    return words.replace("$", r"\$")
+
+
 def axis_names(axes: Sequence[Axes], x: str, y: str) -> None:
     """Name the axes of the outer panels only: the first of each row, the last of each column."""
     for ax in axes[:: _n_columns(axes)]:
-        ax.set_ylabel(y, size=LABEL_SIZE, color=INK)
+        ax.set_ylabel(drawn_words(y), size=LABEL_SIZE, color=INK)
     for ax in axes[-_n_columns(axes) :]:
-        ax.set_xlabel(x, size=LABEL_SIZE, color=INK)
+        ax.set_xlabel(drawn_words(x), size=LABEL_SIZE, color=INK)
 
 
 def outer_ticks(axes: Sequence[Axes]) -> None:

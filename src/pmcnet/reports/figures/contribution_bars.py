@@ -34,7 +34,9 @@ def contribution_figure(
     title = f"{of}: {number(prediction)}, on average {number(base)}"
     figure, (ax,) = canvas.sheet(1, title, panel=(6.6, 0.34 * len(names) + 1.1))
     contribution_panel(ax, names, intervals)
-    ax.set_xlabel(f"contribution to the {of}", size=canvas.LABEL_SIZE, color=canvas.INK)
+    ax.set_xlabel(
+        canvas.drawn_words(f"contribution to the {of}"), size=canvas.LABEL_SIZE, color=canvas.INK
+    )
     return figure
 
 
@@ -68,12 +70,8 @@ def contribution_panel(ax: Axes, names: Sequence[str], intervals: Intervals) -> 
         ax.hlines(
             place, found[f"low{level}"], found[f"high{level}"], color=canvas.ACCENT, linewidth=width
         )
-    ax.set_yticks(place, [_cut(name) for name in names])
+    ax.set_yticks(place, [canvas.drawn_words(name, _LONGEST) for name in names])
     ax.invert_yaxis()
     ax.tick_params(axis="y", length=0)
     ax.spines["left"].set_visible(False)
     ax.xaxis.set_major_locator(MaxNLocator(5))
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"

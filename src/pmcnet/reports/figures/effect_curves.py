@@ -13,6 +13,7 @@ from pmcnet.reports.figures import canvas
 from pmcnet.reports.figures.arrays import Array, entry, finite, finite_list
 from pmcnet.reports.figures.panel_file import handles
 from pmcnet.reports.figures.panels import Legend
+from pmcnet.reports.html import real
 
 Limits = tuple[float, float]
 
@@ -89,7 +90,10 @@ def joint_effect(item: Mapping[str, Any], name: str) -> Effect:
     """Return the checked effect of one column at values of another one."""
     first, second = entry(item, "features", name)
     lines = [
-        Line(f"{second} = {_cut(line['value'])}", _intervals(line["partial"], name))
+        Line(
+            f"{second} = {canvas.drawn_words(line['value'], _LONGEST)}",
+            _intervals(line["partial"], name),
+        )
         for line in entry(item, "lines", name)
     ]
     return Effect(str(first), *_axis(item, name), lines, None, np.empty((0, 0)))
@@ -189,7 +193,7 @@ def _draw_levels(ax: Axes, found: Effect) -> None:
             markersize=5.5,
             markeredgewidth=0,
         )
-    names = [_cut(label) for label in found.labels]
+    names = [canvas.drawn_words(label, _LONGEST) for label in found.labels]
     turned = sum(map(len, names)) > 30
     ax.set_xticks(found.x, names, rotation=40 if turned else 0, ha="right" if turned else "center")
     ax.set_xlim(-0.6, len(names) - 0.4)
@@ -208,17 +212,19 @@ def _data(ax: Axes, found: Effect, low: float, height: float) -> None:
 def _axis(item: Mapping[str, Any], name: str) -> tuple[str, list[str], Array, Array, Array]:
     """Return scale, labels, points, shares and counts of a column."""
     scale, values = str(entry(item, "scale", name)), entry(item, "values", name)
-    labels = [str(value) for value in values] if scale == "level" else []
+    levels = scale == "level" or not all(map(real, values))
+    labels = [str(value) for value in values] if levels else []
     x = np.arange(len(labels), dtype=float) if labels else finite_list(values, f"{name} values")
     share = finite_list(entry(item, "share", name), f"{name} share")
-    return scale, labels, x, share, finite(item.get("counts") or [], f"{name} counts")
+    return (
+        ("level" if levels else scale),
+        labels,
+        x,
+        share,
+        finite(item.get("counts") or [], f"{name} counts"),
+    )
 
 
 def _intervals(given: Mapping[str, Any], name: str) -> dict[str, Array]:
     keys = ("mean", "low80", "high80", "low95", "high95")
     return {key: finite_list(entry(given, key, name), f"{name} {key}") for key in keys}
-
-
-def _cut(label: Any) -> str:
-    words = str(label)
-    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
