@@ -256,7 +256,7 @@ def test_estimator_takes_tables_records_and_weights(tmp_path):
 def test_two_columns_are_for_times_only():
     x, y = numbers(30)[["x", "z"]].to_numpy(), censored_rows(30)
     for likelihood in ("laplace", "poisson", "lognormal", "beta"):
-        with pytest.raises(InputError, match=r"y must be one number per row, \(N,\); got \(30, 2"):
+        with pytest.raises(InputError, match="several targets are for likelihood gaussian or"):
             PMCNetRegressor(likelihood=likelihood).fit(x, y)
     model = PMCNetRegressor(likelihood="censored")
     with pytest.raises(InputError, match=r"y must be one number per row, \(N,\); got \(30, 3\)"):
