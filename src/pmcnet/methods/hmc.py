@@ -14,11 +14,9 @@ from torch import Tensor
 
 from pmcnet import ais
 from pmcnet.ais.comm import agreed
-from pmcnet.ais.hmc.groups import N_GROUPS
 from pmcnet.bnn import BayesianTarget, ChainPosterior
 from pmcnet.bnn.overflow import refuse_diverged
 from pmcnet.errors import InputError
-from pmcnet.methods.annealed import AnnealedMethod
 from pmcnet.methods.base import Fit, Method, Observer, Rows
 from pmcnet.methods.energy_precision import as_before, decisive
 from pmcnet.methods.evidence_islands import allowance, comparing
@@ -155,12 +153,6 @@ class HMCMethod(Method):
     def comparing(self, seconds: float, n: int) -> ais.Islands:
         """Small islands on few rows."""
         return comparing(seconds, n)
-
-    def continuing(self, n_islands: int, n_draws: int) -> ais.Islands | None:
-        """Groups of chains as islands; chains one by one have too few draws."""
-        if not 2 <= n_islands <= N_GROUPS:
-            return None
-        return AnnealedMethod().continuing(n_islands, n_draws)
 
     def after(self, seconds: float) -> Self:
         """So much less time, and no less than comparisons leave of it."""
