@@ -97,7 +97,7 @@ def islands(
     """A result of sixteen islands of which only what is judged is there."""
     known = {"median": 0.03, "upper": 0.06, "std_error": 0.01, "rhat": 1.1, "drift": 0.0}
     agreement = Agreement(quantity, 16, **(known | changed), ess=400.0)
-    settling = Settling(correlation, 0.1, fit_drift)
+    settling = Settling(correlation, 0.1, fit_drift, 0.3)
     state = SimpleNamespace(acceptance=acceptance, settling=settling, seconds=seconds)
     return SimpleNamespace(agreement=agreement, state=state, n_islands=16)
 

@@ -30,6 +30,6 @@ SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5)
 def test_a_fit_that_still_drifts_is_doubtful(seed):
     result = ais.Islands().run(target(), seed=seed)
     assert result.agreement.median < 0.05  # they agree all the same
-    assert result.state.settling.fit_drift > 0.1
+    assert result.state.settling.fit_drift > 0.05
     assert result.verdict.status == "doubtful"
     assert "still drift alike" in result.verdict.reason

@@ -33,7 +33,7 @@ from pmcnet.ais.islands.state import SETTLED, IslandsInfo, IslandsState, Polish
 from pmcnet.ais.path import Path
 from pmcnet.ais.sampler import Observer, run
 from pmcnet.ais.tempered import Tempered
-from pmcnet.ais.verdict import has_forgotten, is_known, still_drifts
+from pmcnet.ais.verdict import has_forgotten, is_known, may_drift
 from pmcnet.errors import InputError
 
 MOST_POLISH = 4.0
@@ -231,7 +231,7 @@ class Islands:
         forgotten = has_forgotten(state)
         share = self.polish * (1.0 if forgotten else MOST_POLISH)
         enough = state.polish.n_gradients >= share * state.n_gradients
-        if self.n_islands is None and still_drifts(state):
+        if self.n_islands is None and may_drift(state):
             return state  # more islands would stop short of the posterior in the same way
         if self.n_islands is None and is_known(state.agreement) and (forgotten or enough):
             return state._replace(ended=True)

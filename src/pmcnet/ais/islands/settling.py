@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.comm import Communicator
-from pmcnet.ais.islands.state import Polish, Settling
+from pmcnet.ais.islands.state import UNKNOWN_DRIFT, Polish, Settling
 from pmcnet.ais.path import Path, Points
 from pmcnet.ais.tiling import in_groups
-from pmcnet.ais.verdict import SIGNIFICANT_DRIFT
+from pmcnet.ais.verdict import DRIFT_ERRORS
 
 
 def settled(polish: Polish, path: Path, points: Points, comm: Communicator) -> Polish:
@@ -25,7 +25,7 @@ def settled(polish: Polish, path: Path, points: Points, comm: Communicator) -> P
     numbers = [
         prediction_correlation(path, polish.frozen.theta, points.theta, n),
         _mean(correlation(before[..., None], found[..., None])),
-        drift(fit, found.var(1).mean().sqrt()),
+        *drift_bounds(fit, found.var(1).mean().sqrt()),
     ]
     numbers = comm.agreed(fit.new_tensor(numbers)).tolist()
     return polish._replace(fit=fit, settling=Settling(*numbers))
@@ -50,20 +50,24 @@ def correlation(early: Tensor, late: Tensor) -> Tensor:
     return each.clamp(-1, 1)
 
 
-def drift(fit: Tensor, spread: Tensor) -> float:
-    """The significant change of a mean from the first half of rounds (R, G) to the second.
+def drift_bounds(fit: Tensor, spread: Tensor) -> tuple[float, float]:
+    """The least and the most by which a mean changes from the first half of rounds to the second.
+
+    They are the change, of either sign, without and with `DRIFT_ERRORS` of its standard errors.
 
     Args:
-        fit: means of each island after each round.
+        fit: means of each island after each round (R, G).
         spread: standard deviation in whose units the change is.
     """
     half, n = len(fit) // 2, fit.shape[1]
     if not half or n < 2:
-        return 0.0
+        return 0.0, UNKNOWN_DRIFT
     change = fit[-half:].mean(0) - fit[:half].mean(0)  # (G,)
-    error = change.std() / math.sqrt(n)
-    size = change.mean().abs()
-    return float(size / spread) if bool(size > SIGNIFICANT_DRIFT * error) else 0.0
+    size, margin = change.mean().abs(), DRIFT_ERRORS * change.std() / math.sqrt(n)
+    if not size + margin:  # a constant
+        return 0.0, 0.0
+    least, most = float((size - margin) / spread), float((size + margin) / spread)
+    return (max(0.0, least), most) if math.isfinite(most) else (0.0, UNKNOWN_DRIFT)
 
 
 def _mean(each: Tensor) -> float:

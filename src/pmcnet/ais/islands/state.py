@@ -27,14 +27,15 @@ class Settling(NamedTuple):
     """What polished particles still show of where annealing left them.
 
     `correlation` is that of predictions now with those before polishing, `fit_correlation` that of
-    the log-likelihood, both about the means of their islands. `fit_drift` is a significant change
-    of the mean log-likelihood from the first half of the rounds to the second, in its standard
-    deviations.
+    the log-likelihood, both about the means of their islands. `fit_drift` is the least, and
+    `most_fit_drift` the most, by which the mean log-likelihood changes from the first half of the
+    rounds to the second, in its standard deviations.
     """
 
     correlation: float
     fit_correlation: float
     fit_drift: float
+    most_fit_drift: float
 
     def worst(self, other: Self) -> Self:
         """The larger of each."""
@@ -45,9 +46,12 @@ class Settling(NamedTuple):
         check_number(self.correlation, "correlation", -1.01, 1.01)
         check_number(self.fit_correlation, "fit_correlation", -1.01, 1.01)
         check_number(self.fit_drift, "fit_drift", 0)
+        check_number(self.most_fit_drift, "most_fit_drift", self.fit_drift)
 
 
-SETTLED = Settling(-1.0, -1.0, 0.0)
+UNKNOWN_DRIFT = 100.0
+"""The most that a mean may drift where too few rounds tell."""
+SETTLED = Settling(-1.0, -1.0, 0.0, 0.0)
 """Where nothing is left of annealing."""
 
 
@@ -76,7 +80,7 @@ class Polish(NamedTuple):
         """Before the first trajectory."""
         none = points.theta.new_empty(0, *points.theta.shape)
         fit = points.log_likelihood.new_empty(0, n_islands)
-        return cls(points, none, 1, 0, 0, 0, 0.0, fit, Settling(1.0, 1.0, 0.0))
+        return cls(points, none, 1, 0, 0, 0, 0.0, fit, Settling(1.0, 1.0, 0.0, UNKNOWN_DRIFT))
 
     def check(self, n: int, dim: int, n_islands: int) -> None:
         """Refuse what no run of n particles has."""

@@ -8,15 +8,16 @@ from pmcnet.ais.verdict.island_rules import (
     has_forgotten,
     is_known,
     islands_verdict,
+    may_drift,
     needed_islands,
     stated,
-    still_drifts,
 )
-from pmcnet.ais.verdict.limits import SIGNIFICANT_DRIFT
+from pmcnet.ais.verdict.limits import DRIFT_ERRORS, SIGNIFICANT_DRIFT
 from pmcnet.ais.verdict.rules import STATUSES, Rule, Status, Verdict, unmeasured
 from pmcnet.ais.verdict.weight_rules import khat_limit, verdict
 
 __all__ = [
+    "DRIFT_ERRORS",
     "SIGNIFICANT_DRIFT",
     "STATUSES",
     "Rule",
@@ -32,9 +33,9 @@ __all__ = [
     "islands_verdict",
     "khat_limit",
     "max_chain_drift",
+    "may_drift",
     "needed_islands",
     "stated",
-    "still_drifts",
     "unmeasured",
     "verdict",
 ]

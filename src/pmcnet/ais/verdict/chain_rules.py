@@ -11,7 +11,7 @@ from pmcnet.ais.verdict.island_rules import error_limits, error_rules, stated
 from pmcnet.ais.verdict.limits import (
     DRIFT_LEVEL,
     LEAST_GROUPS,
-    MAX_FIT_DRIFT,
+    MAX_GROUP_DRIFT,
     MAX_RHAT,
     MIN_ACCEPTANCE,
     MIN_CHAIN_DRAWS,
@@ -45,7 +45,7 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
         "rhat": MAX_RHAT,
         "separation": SEPARATE_RHAT,
         "stuck": STUCK_RHAT,
-        "fit_drift": MAX_FIT_DRIFT,
+        "fit_drift": MAX_GROUP_DRIFT,
         "draws": float(MIN_CHAIN_DRAWS),
     }
     if len(result.log_density) < MIN_CHAIN_DRAWS:
@@ -128,7 +128,7 @@ def _moved(acceptance: float) -> Rule:
 def _group_rules(result: "ChainResult") -> Iterator[Rule]:
     """Many chains are judged by their average, as islands are."""
     yield _moved(result.acceptance)
-    drifts = abs(result.drift) > SIGNIFICANT_DRIFT and result.drift_size > MAX_FIT_DRIFT
+    drifts = abs(result.drift) > SIGNIFICANT_DRIFT and result.drift_size > MAX_GROUP_DRIFT
     yield Rule(
         drifts,
         "doubtful",

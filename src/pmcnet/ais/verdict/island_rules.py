@@ -15,6 +15,7 @@ from pmcnet.ais.verdict.limits import (
     MIN_ACCEPTANCE,
     MIN_ISLANDS,
     SEPARATE_RHAT,
+    SETTLED_DRIFT,
     STOPPING_SHARE,
 )
 from pmcnet.ais.verdict.rules import Rule, Verdict, first_broken
@@ -69,6 +70,11 @@ def has_forgotten(state: "IslandsState") -> bool:
 def still_drifts(state: "IslandsState") -> bool:
     """Whether the log-likelihood of the islands at work changes while they are polished."""
     return state.polish.settling.fit_drift > MAX_FIT_DRIFT
+
+
+def may_drift(state: "IslandsState") -> bool:
+    """Whether it is not yet known that they do not: more polishing will tell."""
+    return state.polish.settling.most_fit_drift > SETTLED_DRIFT
 
 
 def needed_islands(agreement: Agreement) -> int:
@@ -136,7 +142,7 @@ def _islands_rules(result: "IslandsResult") -> Iterator[Rule]:
         state.settling.fit_drift > MAX_FIT_DRIFT,
         "doubtful",
         "all islands still drift alike: the longer they are moved, the more their log-likelihood "
-        f"changes (by {state.settling.fit_drift:.2f} of its spread)",
+        f"changes (by at least {state.settling.fit_drift:.2f} of its spread)",
         LONGER_POLISH,
     )
     yield Rule(

@@ -52,9 +52,17 @@ MAX_POLISH_CORRELATION: Mapping[str, float] = MappingProxyType(
 from which particles count as still where annealing left them."""
 MAX_FIT_CORRELATION = 0.25
 """Correlation of the log-likelihood with that before polishing, from which polishing goes on."""
-MAX_FIT_DRIFT = 0.1
-"""Standard deviations of the log-likelihood by which its mean may change between the halves of
-polishing."""
+MAX_FIT_DRIFT = 0.05
+"""Standard deviations of the log-likelihood by which its mean has changed, at the least, between
+the halves of polishing, from which islands still drift. Those of the bank that have settled stay
+below 0.03; those that stop short of the posterior alike are mostly above 0.08."""
+SETTLED_DRIFT = 0.15
+"""The same, at the most, from which islands polish on while there is time: 0.1 and 0.19 there."""
+DRIFT_ERRORS = 2.0
+"""Standard errors between such a change and its least and its most."""
+MAX_GROUP_DRIFT = 0.1
+"""Standard deviations of log pi by which its mean over the chains may change, significantly, over
+the draws."""
 KNOWN_EVIDENCE = 1.0
 """Standard error of log Z, in nats, up to which evidences can be compared."""
 MIN_CHAIN_DRAWS = 4
