@@ -39,7 +39,7 @@ from pmcnet.ais.hmc.state import ChainInfo, ChainState
 from pmcnet.ais.path import Path
 from pmcnet.ais.scale import Diagonal
 from pmcnet.ais.tempered import Tempered
-from pmcnet.ais.verdict import has_settled, is_known
+from pmcnet.ais.verdict import needs_no_more
 from pmcnet.errors import InputError, TargetError
 
 SMALLEST_STEP = 0.7
@@ -230,10 +230,10 @@ class HMCPopulation:
         return ChainResult.of(state, tuple(history), finished=self.done(state), share=share)
 
     def _judged(self, state: ChainState, path: Path) -> ChainState:
-        """The state with how far its chains agree, ended where more time would change nothing."""
+        """The state with how far its chains agree, ended where more time would change little."""
         result = self.result(state, (), path)
         found = agreement(result.theta, path)
-        return state._replace(agreement=found, ended=is_known(found) and has_settled(result, found))
+        return state._replace(agreement=found, ended=needs_no_more(result, found))
 
     def _piloted(self, state: ChainState, path: Path) -> ChainState:
         kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog

@@ -1,7 +1,7 @@
 """Whether draws can stand for their target: every status, threshold, rule and remedy."""
 
 from pmcnet.ais.verdict.annealed_rules import annealed_verdict
-from pmcnet.ais.verdict.chain_rules import chain_verdict, has_settled, max_chain_drift
+from pmcnet.ais.verdict.chain_rules import chain_verdict, max_chain_drift, needs_no_more
 from pmcnet.ais.verdict.continuation_rules import continuation_verdict
 from pmcnet.ais.verdict.island_rules import (
     evidence_note,
@@ -28,13 +28,13 @@ __all__ = [
     "continuation_verdict",
     "evidence_note",
     "has_forgotten",
-    "has_settled",
     "is_known",
     "islands_verdict",
     "khat_limit",
     "max_chain_drift",
     "may_drift",
     "needed_islands",
+    "needs_no_more",
     "stated",
     "unmeasured",
     "verdict",

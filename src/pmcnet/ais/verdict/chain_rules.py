@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from pmcnet.ais.agreement import Agreement
-from pmcnet.ais.verdict.island_rules import error_limits, error_rules, stated
+from pmcnet.ais.verdict.island_rules import error_limits, error_rules, is_known, stated
 from pmcnet.ais.verdict.limits import (
     DRIFT_LEVEL,
     LEAST_GROUPS,
     MAX_GROUP_DRIFT,
     MAX_RHAT,
+    MAX_SHIFT,
     MIN_ACCEPTANCE,
     MIN_CHAIN_DRAWS,
     MIN_ESS,
@@ -54,24 +55,38 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
     agree = f"R-hat of the predictions is {result.rhat:.3f}, {result.ess:.0f} draws are effective"
     if agreement is None or n_chains < LEAST_GROUPS:
         limits["ess"] = MIN_ESS
-        rules = (_apart(result.separation), *_chain_rules(result), *_agreeing_rules(result))
+        rules = (
+            _apart(result.separation),
+            _moved(result.acceptance),
+            *_single_drift_rules(result),
+            *_agreeing_rules(result),
+        )
         return first_broken(iter(rules), f"{agree}, and log pi does not drift.", limits)
     limits |= error_limits(agreement) | {"mixed": MIXED_RHAT}
     known = f"{stated(agreement)}, by the disagreement of {_groups(result, agreement)}"
-    rules = (*_settled_rules(result, agreement), _in_modes(result.separation, known))
+    rules = (
+        *_known_rules(result, agreement),
+        _in_modes(result.separation, known),
+        *_drift_rules(result, agreement),
+    )
     return first_broken(iter(rules), f"{known}, and log pi does not drift.", limits)
 
 
-def has_settled(result: "ChainResult", agreement: Agreement) -> bool:
-    """Whether chains agree and none of what time would cure is left: modes are not left in time."""
-    return not any(rule.broken for rule in _settled_rules(result, agreement))
+def needs_no_more(result: "ChainResult", agreement: Agreement) -> bool:
+    """Whether more time would change little: time does not lead chains out of their modes."""
+    if agreement.drift > MAX_SHIFT or any(r.broken for r in _known_rules(result, agreement)):
+        return False
+    drifts = any(rule.broken for rule in _drift_rules(result, agreement))
+    settled = is_known(agreement) and not drifts
+    return settled or _in_modes(result.separation, "").broken
 
 
-def _settled_rules(result: "ChainResult", agreement: Agreement) -> Iterator[Rule]:
+def _known_rules(result: "ChainResult", agreement: Agreement) -> Iterator[Rule]:
+    """Whether chains move, and agree in what they predict."""
     grouped = agreement.n_islands < result.log_density.shape[1]
     yield _apart(agreement.rhat, f"the {_groups(result, agreement)}")
     yield _stuck(result.separation)
-    yield from (_group_rules if grouped else _chain_rules)(result)
+    yield _moved(result.acceptance)
     yield from error_rules(agreement, "groups of chains" if grouped else "chains", LONGER_CHAINS)
 
 
@@ -125,12 +140,13 @@ def _moved(acceptance: float) -> Rule:
     )
 
 
-def _group_rules(result: "ChainResult") -> Iterator[Rule]:
+def _drift_rules(result: "ChainResult", agreement: Agreement) -> Iterator[Rule]:
     """Many chains are judged by their average, as islands are."""
-    yield _moved(result.acceptance)
-    drifts = abs(result.drift) > SIGNIFICANT_DRIFT and result.drift_size > MAX_GROUP_DRIFT
+    if agreement.n_islands == result.log_density.shape[1]:
+        yield from _single_drift_rules(result)
+        return
     yield Rule(
-        drifts,
+        abs(result.drift) > SIGNIFICANT_DRIFT and result.drift_size > MAX_GROUP_DRIFT,
         "doubtful",
         f"all chains still drift alike: log pi changes by {result.drift_size:.2f} of its standard "
         "deviation over the draws",
@@ -138,8 +154,7 @@ def _group_rules(result: "ChainResult") -> Iterator[Rule]:
     )
 
 
-def _chain_rules(result: "ChainResult") -> Iterator[Rule]:
-    yield _moved(result.acceptance)
+def _single_drift_rules(result: "ChainResult") -> Iterator[Rule]:
     most = max_chain_drift(result.log_density.shape[1])
     yield Rule(
         abs(result.drift) > most,
