@@ -36,7 +36,7 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
         likelihood: "categorical", which is "auto": two classes are predicted from one logit, more
             by softmax. "ordinal": classes in an order, from one output and cuts that are learned;
             that of numbers, or of the categories where y is an ordered Categorical of pandas.
-        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
+        method: "auto" takes "annealed" where it should be quick enough, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
             `methods.registry.METHODS` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.

@@ -126,7 +126,7 @@ class FormulationSearch:
         """What all rows say of the network, in nats, by those that were compared."""
         own = [each.log_evidence for each in found if each.name == chosen.described]
         y, weight = self.rows.response.y, self.rows.response.weight
-        if not own or y.ndim > 1:
+        if not own or y.ndim > 1 or self.rows.task == "classification":
             return math.inf
         y, n = y[:SEARCH_ROWS], float(weight[:SEARCH_ROWS].sum())
         with np.errstate(all="ignore"):

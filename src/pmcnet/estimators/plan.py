@@ -1,17 +1,19 @@
 """Which method a fit uses, with which settings, and why.
 
-"auto" takes annealed where the estimated cost (`methods.cost`) of one batch of islands fits the
-budget. Where that is too much, Hamiltonian chains from trained networks need fewer gradients: 8 of
-them at least, some 60 gradients to a trajectory. Where that is too much as well, pmcnet-light is
-left. Where noise differs by row and the rows say much of the network, annealing is slow, and chains
-find the posterior in a small part of the time: "auto" goes over to them once the evidence has
-chosen such noise and shows how much the rows say.
+"auto" takes annealed where the estimated cost (`methods.cost`) of one batch of islands fits half
+the budget: a machine may be slower than estimated, and islands that are not done say nothing.
+Where that is too much, Hamiltonian chains from trained networks need fewer gradients: 8 of them at
+least, some 60 gradients to a trajectory. Where that is too much as well, pmcnet-light is left.
+Where the rows say much of the network, and most of all where noise differs by row, annealing is
+slow, and chains find the posterior in a small part of the time: "auto" goes over to them once the
+evidence has shown how much the rows say.
 """
 
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import NamedTuple
 
 import torch
@@ -25,24 +27,26 @@ from pmcnet.methods.hmc_options import LEAST_CHAINS, LEAST_TRAJECTORIES, HMCOpti
 from pmcnet.methods.registry import options
 from pmcnet.methods.settings import Settings, Value
 
-MUCH_INFORMATION = 200.0
-"""Nats that rows say of a network with noise by row, from which annealing is too slow. Islands are
-done in the default budget where there are 100 (353 rows of diabetes), and not where there are 270
-(1152 rows of wine-red)."""
+MUCH_INFORMATION: Mapping[str, float] = MappingProxyType({"by-row": 200.0, "learn": 2500.0})
+"""Nats that rows say of a network, from which annealing is too slow, by the noise. Islands are done
+in the default budget where there are 100 with noise by row (353 rows of diabetes), and not where
+there are 270 (1152 rows of wine-red); with one noise level where there are 2000 (691 rows of
+energy), and not where there are 9400 (7373 rows of kin8nm)."""
+_SURE = 0.5  # of a budget, that one batch of islands should take at most
 _TOLERANCE = 1.1  # of a budget, up to which nothing is said
 
 
 class Plan(NamedTuple):
     """The method's name, its settings, in a sentence why it was chosen, and the budget.
 
-    `by_row` is the plan that takes its place where noise by row is chosen.
+    `chains` is the plan that takes its place where rows say much of the network.
     """
 
     name: str
     options: Settings
     reason: str
     seconds: float
-    by_row: "Plan | None" = None
+    chains: "Plan | None" = None
 
     @property
     def method(self) -> Method:
@@ -50,9 +54,14 @@ class Plan(NamedTuple):
         return self.options.method(self.name)
 
     def for_noise(self, noise: Noise, information: float) -> "Plan":
-        """The plan for such noise, and rows that say so much of the network, in nats."""
-        slow = noise == "by-row" and information > MUCH_INFORMATION
-        return self.by_row if self.by_row is not None and slow else self
+        """The plan for such noise, and rows that say so much of the network, in nats.
+
+        Infinite information is unknown; noise by row is then slow, and one noise level is not.
+        """
+        much = MUCH_INFORMATION.get(noise, math.inf) if isinstance(noise, str) else math.inf
+        unknown = noise != "by-row" and information == math.inf
+        slow = information > much and not unknown
+        return self.chains if self.chains is not None and slow else self
 
 
 def seconds_of(budget: float | str, name: str = "budget") -> float:
@@ -93,8 +102,8 @@ def plan(
 
     Args:
         target: of the training rows.
-        method: a name, or "auto" for annealed where its estimated cost fits the budget or settings
-            of it are given, else hmc where that does, and pmcnet-light elsewhere.
+        method: a name, or "auto" for annealed where its estimated cost fits half the budget or
+            settings of it are given, else hmc where that fits, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
         budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of
             annealed, hmc, sghmc and pmcnet-light follow from it where they are not given.
@@ -113,19 +122,19 @@ def plan(
     assert seconds is not None
     problem = f"{target.dim} parameters on {cost.n_rows} rows"
     run = f"one batch of islands with {problem}"
-    if seconds <= limit:
+    if given:
+        why = f"its settings were given{_excess(annealed, cost, limit)}"
+        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
+    if seconds <= _SURE * limit:
         why = (
             f"{run} should take about {span(seconds)}; more follow within the budget of "
             f"{span(limit)} until predictions are known"
         )
-        by_row = None if given else _by_row(cost, limit)
-        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit, by_row)
-    spent = f"take about {span(seconds)}, more than the budget of {span(limit)}"
-    if given:
-        why = f"{run} should {spent}; its settings were given"
-        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit)
-    chains = replace(HMCOptions(), n_chains=LEAST_CHAINS).trajectory_seconds(cost)
-    if limit / cost.by_comparison.times / chains >= LEAST_TRAJECTORIES:
+        chains = _chains(cost, limit)
+        return Plan("annealed", annealed, f"Method: annealed; {why}.", limit, chains)
+    spent = f"take about {span(seconds)}, more than half the budget of {span(limit)}"
+    each = replace(HMCOptions(), n_chains=LEAST_CHAINS).trajectory_seconds(cost)
+    if limit / cost.by_comparison.times / each >= LEAST_TRAJECTORIES:
         hmc = _within("hmc", {}, cost, limit)
         why = f"chains, since {run} would {spent}{_excess(hmc, cost, limit)}"
         return Plan("hmc", hmc, f"Method: hmc; {why}; raise the budget for annealed.", limit)
@@ -134,10 +143,10 @@ def plan(
     return Plan("pmcnet-light", light, f"Method: pmcnet-light; {why}.", limit)
 
 
-def _by_row(cost: Cost, limit: float) -> Plan:
-    """Chains, for noise by row."""
+def _chains(cost: Cost, limit: float) -> Plan:
+    """For rows that say much."""
     chains = _within("hmc", {}, cost, limit)
-    why = "noise differs by row and the rows say much, where chains take less time than annealing"
+    why = "the rows say so much of the network that chains take less time than annealing"
     return Plan("hmc", chains, f"Method: hmc; {why}.", limit)
 
 

@@ -48,7 +48,7 @@ class PMCNetRegressor(NumberEstimator):
         noise: "learn" one standard deviation with the weights; "by-row": another output of the
             network says how it varies; a standard deviation in units of y, one number or one per
             training row (N,), whose root mean square rows to predict have; "auto": by the evidence.
-        method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
+        method: "auto" takes "annealed" where it should be quick enough, else "hmc", else
             "pmcnet-light"; `method_reason_` says which and why. Or any name of
             `methods.registry.METHODS` (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.

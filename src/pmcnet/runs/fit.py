@@ -178,7 +178,7 @@ def _run(
     def settle(plan: Plan, found: Settled | None) -> Problem:
         device = resolve_device(asked.device).type
         settled[0] = replace(asked, device=device)
-        if found is not None or plan.by_row is None:  # else the noise decides
+        if found is not None or plan.chains is None:  # else the evidence decides
             options = dict(vars(plan.options))
             settled[0] = replace(settled[0], method=plan.name, method_options=options)
         reasons = {"method_reason": plan.reason}
