@@ -20,19 +20,21 @@ CASES += [
     for dtype in (torch.float32, torch.float64)
 ]
 CASES += ["annealed in four groups", "all steps", "mixture"]
+CASES += [*worker.CHAINS, "hmc from modes"]
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
     """What each number of processes found: {size: {case: {part: tensor}}}."""
-    found = {}
+    found, before = {}, None
     for size in SIZES:
-        place = tmp_path_factory.mktemp("ranks") / f"{size}.safetensors"
-        processes = launched(size, [Path(worker.__file__), place])
+        place = tmp_path_factory.mktemp("ranks")
+        processes = launched(size, [Path(worker.__file__), place, before or place])
         errors = [process.communicate(timeout=300)[1] for process in processes]
         assert [process.returncode for process in processes] == [0] * size, errors
         cases = {}
-        for name, tensor in load_file(place).items():
+        before = place
+        for name, tensor in load_file(place / "found.safetensors").items():
             case, _, part = name.partition("/")
             cases.setdefault(case, {})[part] = tensor
         found[size] = cases
@@ -44,6 +46,29 @@ def test_answers_have_the_same_bits_for_any_number_of_processes(answers, case):
     for size in SIZES[1:]:
         for part, expected in answers[1][case].items():
             assert torch.equal(answers[size][case][part], expected), (size, part)
+
+
+@pytest.mark.parametrize("case", worker.CHAINS)
+def test_a_process_works_on_chains_of_its_own(answers, case):
+    """The start of all chains of hmc is evaluated by every process."""
+    counts = [int(answers[size]["gradients of the first process"][case]) for size in SIZES]
+    assert counts[1] < 0.6 * counts[0]
+    assert counts[2] < 0.4 * counts[0]
+
+
+@pytest.mark.parametrize("case", worker.CHAINS)
+def test_chains_of_other_processes_go_on_to_the_same_bits(answers, case):
+    """One process from its own state, two from that of one, four from that of two."""
+    for size in SIZES:
+        for part, expected in answers[1][case].items():
+            assert torch.equal(answers[size][f"{case}, resumed"][part], expected), (size, part)
+
+
+def test_chains_without_processes_agree_to_rounding(answers):
+    """In a few trajectories: more of them amplify the last bit."""
+    alone = worker.from_modes(worker.problem(torch.float32), ais.SERIAL)
+    for part, expected in answers[1]["hmc from modes"].items():
+        torch.testing.assert_close(alone[part], expected, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["pmcnet", "pmcnet-light", "global"])

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.agreement import Predictions, Quantity
+from pmcnet.ais.comm import Communicator
 from pmcnet.ais.cuda_graph import CudaGraph
 from pmcnet.ais.evaluation import shaped
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
@@ -71,6 +72,11 @@ class PathPrecision(NamedTuple):
     leading: int = 0
     deciding: int = 0
     error: float = 0.0
+
+    def agreed(self, comm: Communicator) -> "PathPrecision":
+        """Those of the first process."""
+        found = comm.agreed(torch.tensor(self, dtype=torch.float64)).tolist()
+        return PathPrecision(int(found[0]), int(found[1]), found[2])
 
     def check(self) -> None:
         """Refuse precisions that no path has: a network's own, float32 and float64."""
