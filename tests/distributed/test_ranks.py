@@ -4,11 +4,15 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.distributed as dist
 from safetensors.torch import load_file
 
 from distributed import worker
 from distributed.launching import launched
 from pmcnet import ais
+from pmcnet.distributed import Ranks
+from pmcnet.errors import InputError
+from pmcnet.methods.hmc import HMCMethod
 
 SIZES = (1, 2, 4)
 CASES = [
@@ -20,7 +24,7 @@ CASES += [
     for dtype in (torch.float32, torch.float64)
 ]
 CASES += ["annealed in four groups", "all steps", "mixture"]
-CASES += [*worker.CHAINS, "hmc from modes"]
+CASES += [*worker.CHAINS, "hmc, burnt in"]
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +68,18 @@ def test_chains_of_other_processes_go_on_to_the_same_bits(answers, case):
             assert torch.equal(answers[size][f"{case}, resumed"][part], expected), (size, part)
 
 
+def test_more_processes_than_chains_are_refused_before_networks_are_trained(monkeypatch):
+    monkeypatch.setattr(dist, "get_rank", lambda: 0)
+    monkeypatch.setattr(dist, "get_world_size", lambda: 4)
+    method = HMCMethod(n_chains=2, start=pytest.fail)
+    with pytest.raises(InputError, match="4 processes cannot share 2 proposals, chains"):
+        method.fit(worker.problem(torch.float64), seed=0, comm=Ranks(torch.device("cpu")))
+
+
 def test_chains_without_processes_agree_to_rounding(answers):
     """In a few trajectories: more of them amplify the last bit."""
-    alone = worker.from_modes(worker.problem(torch.float32), ais.SERIAL)
-    for part, expected in answers[1]["hmc from modes"].items():
+    alone = worker.burnt_in(worker.problem(torch.float32), ais.SERIAL)
+    for part, expected in answers[1]["hmc, burnt in"].items():
         torch.testing.assert_close(alone[part], expected, rtol=1e-4, atol=1e-4)
 
 

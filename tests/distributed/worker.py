@@ -16,7 +16,7 @@ from pmcnet import ais
 from pmcnet.bnn import MLP, BayesianTarget, Bernoulli, GaussianPrior
 from pmcnet.distributed import SummedTarget, joined
 from pmcnet.io.checkpoint import load_checkpoint, save_checkpoint
-from pmcnet.methods import Adam, Restarts
+from pmcnet.methods import Given
 from pmcnet.methods.hmc import HMCMethod
 from pmcnet.methods.sgmcmc.sghmc import SGHMC
 from pmcnet.methods.training.state import TrainingState
@@ -152,12 +152,12 @@ CHAINS = {
 }
 
 
-def from_modes(target, comm) -> dict[str, torch.Tensor]:
-    """Trained networks, their burn-in on mini-batches, and four chains from there."""
+def burnt_in(target, comm) -> dict[str, torch.Tensor]:
+    """The method: a burn-in on mini-batches from given networks, and four chains from there."""
     method = HMCMethod(
         n_chains=4,
-        sampler=ais.HMCPopulation(n_warmup=4, n_draws=4, max_leapfrog=4),
-        start=Restarts(Adam(objective="map", n_epochs=2, batch_size=20)),
+        sampler=ais.HMCPopulation(n_warmup=4, n_draws=3, max_leapfrog=4),
+        start=Given(start(target, torch.float32)[:4]),
         burn_in=SGHMC.from_modes(step=1e-3, batch_size=20, n_epochs=2),
     )
     result = method.fit(target, seed=SEED, comm=comm).posterior.result
@@ -172,7 +172,7 @@ def chains(comm, out, before) -> dict[str, dict[str, torch.Tensor]]:
         found[name] = CHAINS[name](each, comm, out, None)
         counts[name] = torch.tensor(each.n)
         found[f"{name}, resumed"] = CHAINS[name](target, comm, out, before)
-    found["hmc from modes"] = from_modes(problem(torch.float32), comm)
+    found["hmc, burnt in"] = burnt_in(problem(torch.float32), comm)
     return found | {"gradients of the first process": counts}
 
 

@@ -113,7 +113,7 @@ class Path:
     ) -> None:
         self.target, self._exact, self._captured = target, exact, captured
         self.precision = precision
-        self._graph: CudaGraph | None = None
+        self._graphs: dict[int, CudaGraph] = {}  # by the number of points: few, as blocks have
         self.stages: list[Path] | None = None  # see `annealed.staged_path`
 
     @classmethod
@@ -157,9 +157,9 @@ class Path:
         """
         if theta.device.type == "cpu" or not self._captured:
             return Points(theta, *self._ends(theta))
-        if self._graph is None or self._graph.argument.shape != theta.shape:
-            self._graph = CudaGraph(self._ends, theta)
-        return Points(theta, *self._graph(theta))
+        if len(theta) not in self._graphs:
+            self._graphs[len(theta)] = CudaGraph(self._ends, theta)
+        return Points(theta, *self._graphs[len(theta)](theta))
 
     def decided(self, points: Points) -> Points:
         """The same points with the values that a Metropolis test compares."""

@@ -85,6 +85,7 @@ class HMCMethod(Method):
                 warm-up is too early.
         """
         observers, begun = tuple(observers), time.monotonic()
+        comm.blocks(self.n_chains)  # refuses too many processes before they train networks
         sampler = self.sampler
         if isinstance(state, ais.ChainState):
             path = as_before(target, state.precision)
