@@ -9,11 +9,10 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.comm import Communicator, shared
-from pmcnet.ais.hmc.inverse_mass import InverseMass
+from pmcnet.ais.hmc.inverse_mass import InverseMass, OneDiagonal
 from pmcnet.ais.hmc.kernel import Kernel, Transition
 from pmcnet.ais.hmc.preconditioners import grouped, n_groups
 from pmcnet.ais.path import Path, Points
-from pmcnet.ais.scale import Diagonal
 from pmcnet.ais.tiling import in_groups
 from pmcnet.threads import even_slices, mapped, n_threads
 
@@ -93,9 +92,9 @@ class SharedKernel:
 
 def _pieces(groups: slice, size: int, least: int | None) -> list[slice]:
     """Consecutive groups of a size for each thread and some more, none with fewer points."""
-    n = groups.stop - groups.start
-    most = 1 if least is None else n * size // least
-    return even_slices(groups, max(1, min(n, PIECES * n_threads(), most)))
+    n, threads = groups.stop - groups.start, n_threads()
+    most = 1 if least is None or threads == 1 else n * size // least
+    return even_slices(groups, max(1, min(n, PIECES * threads, most)))
 
 
 def shared_start(path: Path, theta: Tensor, comm: Communicator) -> Points:
@@ -111,4 +110,4 @@ def shared_start(path: Path, theta: Tensor, comm: Communicator) -> Points:
 
 def chain_kernel(path: Path, sigma: Tensor, n_chains: int, comm: Communicator) -> SharedKernel:
     """Trajectories of chains, each a group of its own, that share their scales (D,)."""
-    return SharedKernel(path, 1.0, Diagonal(sigma.expand(n_chains, -1)), comm, n_chains)
+    return SharedKernel(path, 1.0, OneDiagonal(sigma, n_chains), comm, n_chains)
