@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from distributed import worker
-from distributed.launching import free_port
+from distributed.launching import place_of
 from pmcnet import ais
 from pmcnet.distributed import Ranks, joined
 from pmcnet.methods.sgmcmc.sghmc import SGHMC
@@ -17,8 +17,7 @@ from pmcnet.methods.sgmcmc.sghmc import SGHMC
 def comm(monkeypatch):
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device on this machine")
-    place = {"RANK": "0", "WORLD_SIZE": "1", "LOCAL_RANK": "0", "MASTER_ADDR": "127.0.0.1"}
-    for name, value in (place | {"MASTER_PORT": str(free_port())}).items():
+    for name, value in place_of(1, rank=0).items():
         monkeypatch.setenv(name, value)
     with joined(torch.device("cuda")) as found:
         yield found
