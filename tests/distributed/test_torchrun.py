@@ -115,7 +115,7 @@ def test_out_must_be_given_and_only_one_process_says_so(tmp_path):
 
 CHAINS = ["-m", "pmcnet", "fit", "table.csv", "--target", "y", "--method", "hmc", "--hidden", "3"]
 CHAINS += ["--prior-std", "1", "--likelihood", "gaussian", "--noise", "learn", "--no-what-if"]
-FEW = ["n_chains=4", "n_warmup=10", "n_draws=50", "max_leapfrog=8", "n_epochs=3", "walk_epochs=2"]
+FEW = ["n_chains=4", "n_warmup=10", "n_draws=90", "max_leapfrog=8", "n_epochs=3", "walk_epochs=2"]
 CHAINS += [part for option in FEW for part in ("--option", option)]
 
 
@@ -141,7 +141,7 @@ def test_chains_of_one_process_are_continued_by_two_to_the_same_answer(tmp_path,
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("report:") == 1
     assert same(part, whole)
-    assert history.read_text().count("acceptance") == 60
+    assert history.read_text().count("acceptance") == 100
 
 
 NAMES = ("pmcnet-a", "pmcnet-b")
