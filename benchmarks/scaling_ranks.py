@@ -1,7 +1,8 @@
 """How much faster are two processes than one, what do they exchange, and what would many GPUs take?
 
-Times steps of PMCnet and of the annealed method in 1, 2, ... processes of one thread each, started
-one after the other, several rounds, medians; counts messages and bytes that a process receives.
+Times steps of PMCnet, of the annealed method and of chains (trajectories of "hmc", mini-batches of
+"sghmc") in 1, 2, ... processes of one thread each, started one after the other, several rounds,
+medians; counts messages and bytes that a process receives.
 Then a model of PMCnet-light on 1 to 1024 GPUs: seconds of compute as measured on one H200
 (docs/results/mnist-c.json), shared evenly; messages of the measured form at the rates stated;
 everything else counted as not shared.
@@ -27,10 +28,12 @@ from pmcnet import ais
 from pmcnet.ais.annealed.tempering import FixedTempering
 from pmcnet.bnn import MLP, BayesianTarget, Bernoulli, GaussianPrior
 from pmcnet.distributed import joined
+from pmcnet.methods.sgmcmc.sghmc import SGHMC
 
 SIZES = (33, 5, 1)
 M, K, N_STEPS = 48, 100, 4
 P, N_ROWS = 512, 10_000
+CHAINS, N_TRAJECTORIES, BATCH = 64, 20, 200
 # What the model of many GPUs assumes of the wires, per GPU.
 BYTES_PER_SECOND, SECONDS_PER_MESSAGE = 25e9, 50e-6
 LENET_DIM, LENET_DRAWS = 61706, 20
@@ -65,8 +68,26 @@ def work() -> None:
             preconditioner=ais.Score("diagonal"),
         )
         found["annealed"] = _timed(lambda: annealed.run(problem, seed=0, comm=comm), comm, 4)
+        found["hmc"] = _timed(lambda: _moved(problem, comm), comm, N_TRAJECTORIES)
+        n_batches = -(-N_ROWS // BATCH)
+        found["sghmc"] = _timed(lambda: _stepped(problem, comm), comm, n_batches)
         if comm.rank == 0:
             print(json.dumps(found))
+
+
+def _moved(problem: BayesianTarget, comm: ais.Communicator) -> None:
+    sampler = ais.HMCPopulation(
+        n_warmup=1, n_draws=N_TRAJECTORIES - 1, move=ais.HMC(n_leapfrog=8, jitter=0.0)
+    )
+    ais.run(sampler, problem, sampler.init(problem, _chains(problem), seed=0, comm=comm), comm=comm)
+
+
+def _stepped(problem: BayesianTarget, comm: ais.Communicator) -> None:
+    SGHMC(n_epochs=1, batch_size=BATCH).run(problem, _chains(problem), seed=0, comm=comm)
+
+
+def _chains(problem: BayesianTarget) -> torch.Tensor:
+    return 0.3 * torch.randn(CHAINS, problem.dim, generator=torch.Generator().manual_seed(2))
 
 
 def _timed(function: Any, comm: Any, n_steps: int) -> dict[str, float]:
@@ -158,7 +179,7 @@ def main() -> None:
     sizes = [int(size) for size in arguments.sizes.split(",")]
     rounds = [{size: launched(size) for size in sizes} for _ in range(arguments.rounds)]
     found: dict[str, Any] = {"sizes": sizes, "measured": {}}
-    for method in ("pmcnet", "annealed"):
+    for method in ("pmcnet", "annealed", "hmc", "sghmc"):
         for size in sizes:
             figures = {
                 k: statistics.median(r[size][method][k] for r in rounds)

@@ -1,4 +1,7 @@
-"""Starting networks by Adam, and SGHMC chains from them until a budget is spent."""
+"""Starting networks by Adam, and SGHMC chains from them until a budget is spent.
+
+Processes of torchrun share both. All of them read the folder, and the first one writes it.
+"""
 
 import time
 from contextlib import suppress
@@ -13,6 +16,8 @@ from problem import Problem
 from study import Study
 from torch import Tensor
 
+from pmcnet import ais
+from pmcnet.ais.comm import agreed
 from pmcnet.bnn import ModuleNetwork, at_prior_length
 from pmcnet.methods import Restarts
 from pmcnet.methods.training.state import TrainingState
@@ -36,6 +41,7 @@ class Run:
     seed: int
     budget: float
     folder: Path
+    comm: ais.Communicator = ais.SERIAL
 
     def started(self) -> Stage:
         """The starting networks (P, D) with their average, trained where they are not there yet."""
@@ -44,19 +50,23 @@ class Run:
             return stage
         begun = time.monotonic()
         theta = self.trained(self.seed)
-        seconds = seconds_since(begun, self.problem.device)
+        seconds = self.seconds_since(begun)
         average = self.problem.added(self.problem.average(), theta)
         stage = Stage({"seconds": seconds}, {"theta": theta} | average._asdict())
-        save_stage(path, stage)
-        scores = average.scores(self.problem.label)
-        print(
-            f"{len(theta)} networks trained in {seconds:.1f} s: {scores_line(scores)}", flush=True
-        )
+        if self.comm.rank == 0:
+            save_stage(path, stage)
+            scores = scores_line(average.scores(self.problem.label))
+            print(f"{len(theta)} networks trained in {seconds:.1f} s: {scores}", flush=True)
         return stage
+
+    def seconds_since(self, begun: float) -> float:
+        """Of the first process, so that all end at the same time."""
+        return agreed(self.comm, seconds_since(begun, self.problem.device))
 
     def trained(self, seed: int) -> Tensor:
         """As many networks (P, D) as there are chains."""
-        return Restarts(self.study.adam)(self.problem.target, self.study.n_chains, seed=seed)
+        start, n = Restarts(self.study.adam), self.study.n_chains
+        return start(self.problem.target, n, seed=seed, comm=self.comm)
 
     def sample(self) -> None:
         """Chains from the starting networks; at least one draw, whatever the budget."""
@@ -75,6 +85,7 @@ class Run:
                 seed=self.seed,
                 state=observer.stage.state,
                 observers=[observer],
+                comm=self.comm,
                 keep=False,
             )
 
@@ -105,10 +116,18 @@ class ChainObserver:
         line: dict[str, Any] = {"epoch": state.epoch}
         if self.run.study.draws_at(state.epoch):
             line |= self._drawn(state.tensors[NETWORKS])
-        record, device = self.stage.record, self.run.problem.device
-        record["seconds"] = self.before + seconds_since(self.begun, device)
+        record = self.stage.record
+        record["seconds"] = self.before + self.run.seconds_since(self.begun)
         record["n_resets"] = int(state.tensors[N_RESETS].sum())
         record["history"].append(line | {"seconds": record["seconds"]})
+        if self.run.comm.rank == 0:
+            self._kept(line, state)
+        if self.spent:
+            raise BudgetSpent
+
+    def _kept(self, line: dict[str, Any], state: TrainingState) -> None:
+        """Print and save what the first process knows."""
+        record = self.stage.record
         if "scores" in line:
             text = f"log pi {line['log_density']:.0f}, {scores_line(line['scores'])}"
             resets = f", {record['n_resets']} resets" if record["n_resets"] else ""
@@ -116,8 +135,6 @@ class ChainObserver:
         if self.spent or time.monotonic() - self.saved > _SECONDS_BETWEEN_CHECKPOINTS:
             save_stage(self.path, Stage(record, self.average._asdict() | self.watched, state))
             self.saved = time.monotonic()
-        if self.spent:
-            raise BudgetSpent
 
     def _drawn(self, theta: Tensor) -> dict[str, Any]:
         """Networks (P, D) into the average; log pi and predictions for R-hat."""

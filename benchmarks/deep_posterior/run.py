@@ -16,8 +16,12 @@ normalisation (`study.py`).
 
 OUT keeps the averages and, every minute, the chains: the same command goes on where it was, also
 with a larger budget. OUT/results.json has scores along the way, OUT/probability.npz the averaged
-probabilities of the test images. Parts (`--only`) and seeds (`--seed`) can run in several processes
-or on several GPUs, each with an --out of its own; `--join` makes one table of them:
+probabilities of the test images. Several GPUs share the chains:
+
+    torchrun --nproc-per-node=8 benchmarks/deep_posterior/run.py cifar10 --only chains --out out/all
+
+Parts (`--only`) and seeds (`--seed`) can also run side by side on one GPU, which torchrun cannot
+share, or on other days, each with an --out of its own; `--join` makes one table of them:
 
     for seed in 0 1 2 3 4 5 6 7; do
         python benchmarks/deep_posterior/run.py cifar10 --chains 1 --seed $seed --budget 811 \
@@ -37,6 +41,9 @@ from checkpoint import check_settings
 from problem import Problem
 from study import STUDIES
 from summary import summarise
+
+from pmcnet import ais
+from pmcnet.distributed import joined, own_device
 
 PARTS = {"chains": Run.sample, "ensemble": ensemble, "others": others}
 
@@ -59,20 +66,29 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> None:
     """Run the parts, or join runs, and print the table."""
     given = parsed(arguments)
+    with joined(given.device) as comm:
+        if comm.size > 1 and (given.join or given.only != ["chains"]):
+            raise SystemExit("several processes share chains alone: give --only chains.")
+        _main(given, comm)
+
+
+def _main(given: argparse.Namespace, comm: ais.Communicator) -> None:
     study = STUDIES[given.study].quick() if given.quick else STUDIES[given.study]
     if given.chains:
         study = replace(study, n_chains=given.chains)
-    problem = Problem.of(study, given.device)
-    if study.has_outliers and not problem.n_outliers:
+    problem = Problem.of(study, own_device(given.device))
+    if study.has_outliers and not problem.n_outliers and comm.rank == 0:
         print("without crops of SVHN in the data folder outliers are not measured", flush=True)
     if not given.join:
         settings = {"study": given.study, "quick": given.quick, "n_chains": study.n_chains}
         settings |= {"seed": given.seed, "device": given.device.type}
-        check_settings(given.out, settings | {"n_outliers": problem.n_outliers})
-        run = Run(study, problem, given.seed, given.budget, given.out)
+        if comm.rank == 0:
+            check_settings(given.out, settings | {"n_outliers": problem.n_outliers})
+        run = Run(study, problem, given.seed, given.budget, given.out, comm)
         for part in given.only:
             PARTS[part](run)
-    print(summarise(study, problem, given.join or [given.out], given.out))
+    if comm.rank == 0:
+        print(summarise(study, problem, given.join or [given.out], given.out))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import baseline_methods
 import chains
@@ -17,6 +18,7 @@ from problem import Problem
 from study import STUDIES
 from summary import CHAINS, ENSEMBLE, START, summarise
 
+from distributed.launching import launched, place_of
 from paper import small
 from pmcnet import ais, data
 
@@ -90,6 +92,23 @@ def test_chains_draw_after_their_burn_in_whatever_the_budget_and_go_on(tmp_path)
     assert found["history"]["0"][:2] == first
     assert epochs == list(range(1, len(epochs) + 1))
     assert found["scores"]["n_networks"] == (len(epochs) - 1) * TINY.n_chains
+
+
+def test_two_processes_share_the_chains_of_a_study(tmp_path, monkeypatch):
+    words = ["mnist-c", "--budget", 0, "--only", "chains", "--out"]
+    for name, value in place_of(1, rank=0).items():
+        monkeypatch.setenv(name, value)
+    command(*words, tmp_path / "one")
+    study = Path(__file__).with_name("small_study.py")
+    shared = [study, *words, tmp_path / "two", "--quick", "--device", "cpu"]
+    processes = launched(2, list(map(str, shared)))
+    output = [process.communicate(timeout=240) for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], output
+    assert output[1][0] == ""
+    one, two = (
+        load_stage(tmp_path / name / "chains.safetensors", CPU).tensors for name in ("one", "two")
+    )
+    assert all(torch.equal(two[name], part) for name, part in one.items())
 
 
 def test_draws_are_as_far_apart_as_asked(tmp_path, short):

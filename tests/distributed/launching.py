@@ -15,10 +15,15 @@ def free_port() -> int:
         return port
 
 
+def place_of(size: int, rank: int) -> dict[str, str]:
+    """What torchrun tells a process, of all on this host."""
+    place = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+    return place | {"LOCAL_WORLD_SIZE": str(size), "RANK": str(rank), "LOCAL_RANK": str(rank)}
+
+
 def launched(size: int, command: Sequence[str | Path], **extra: str) -> list[subprocess.Popen[str]]:
     """`size` processes of `python COMMAND`, one thread each."""
-    place = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    common = os.environ | place | {"OMP_NUM_THREADS": "1", "LOCAL_WORLD_SIZE": str(size)} | extra
+    common = os.environ | place_of(size, 0) | {"OMP_NUM_THREADS": "1"} | extra
     return [
         subprocess.Popen(
             [sys.executable, *map(str, command)],

@@ -8,10 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from safetensors.torch import load_file
 
-from distributed.launching import free_port
+from distributed.launching import free_port, launched
 
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 FIT = ["-m", "pmcnet", "fit", "wine", "--method", "pmcnet", "--prior-std", "1", "--hidden", "3"]
@@ -110,6 +111,37 @@ def test_out_must_be_given_and_only_one_process_says_so(tmp_path):
     assert done.returncode != 0
     assert done.stderr.count("needs --out") == 1
     assert not (tmp_path / "runs").exists()
+
+
+CHAINS = ["-m", "pmcnet", "fit", "table.csv", "--target", "y", "--method", "hmc", "--hidden", "3"]
+CHAINS += ["--prior-std", "1", "--likelihood", "gaussian", "--noise", "learn", "--no-what-if"]
+FEW = ["n_chains=4", "n_warmup=10", "n_draws=90", "max_leapfrog=8", "n_epochs=3", "walk_epochs=2"]
+CHAINS += [part for option in FEW for part in ("--option", option)]
+
+
+def test_chains_of_one_process_are_continued_by_two_to_the_same_answer(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    np.savetxt("table.csv", x, delimiter=",", header="a,b,y", comments="")
+    whole, part = Path("whole"), Path("part")
+    (job,) = launched(1, [*CHAINS, "--out", whole])
+    output = job.communicate(timeout=240)
+    assert job.returncode == 0, output
+    (job,) = launched(1, [*CHAINS, "--out", part], PMCNET_CHECKPOINT_SECONDS="0")
+    history, deadline = part / "history.jsonl", time.monotonic() + 200
+    while job.poll() is None and time.monotonic() < deadline:
+        if history.is_file() and len(history.read_text().splitlines()) >= 3:
+            job.send_signal(signal.SIGTERM)
+            break
+        time.sleep(0.01)
+    output = job.communicate(timeout=240)
+    assert "go on with: pmcnet resume" in output[1], output
+    resumed = ["-m", "pmcnet", "resume", part]
+    done = run("--nproc-per-node=2", f"--master-port={free_port()}", *resumed, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("report:") == 1
+    assert same(part, whole)
+    assert history.read_text().count("acceptance") == 100
 
 
 NAMES = ("pmcnet-a", "pmcnet-b")

@@ -1,12 +1,12 @@
 """Sharing the work of a population between processes.
 
-A population (proposals, or groups of particles) is cut into blocks that do not depend on the number
-of processes. Each process works on some of them, one block at a time, and all learn the results of
-all; what is left is done by every process alike. So the answer does not depend on how many there
-are.
+A population (proposals, chains, or groups of particles) is cut into blocks that do not depend on
+the number of processes. Each process works on some of them, one block at a time, and all learn the
+results of all; what is left is done by every process alike. So the answer does not depend on how
+many there are.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import torch
@@ -77,6 +77,13 @@ class Serial:
 
 
 SERIAL = Serial()
+
+
+def shared(
+    comm: Communicator, n: int, work: Callable[[slice], Sequence[Tensor]]
+) -> tuple[Tensor, ...]:
+    """What `work` finds for blocks of n items, each process working on its own, for all of them."""
+    return comm.gather(n, [work(block) for block in comm.blocks(n)])
 
 
 def agreed(comm: Communicator, value: float) -> float:

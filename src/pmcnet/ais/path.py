@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from pmcnet.ais.agreement import Predictions, Quantity
+from pmcnet.ais.comm import Communicator
 from pmcnet.ais.cuda_graph import CudaGraph
 from pmcnet.ais.evaluation import shaped
 from pmcnet.ais.target import DEFAULT_MEMORY, FunctionTarget, LogDensity, ValueAndScore
@@ -72,6 +73,11 @@ class PathPrecision(NamedTuple):
     deciding: int = 0
     error: float = 0.0
 
+    def agreed(self, comm: Communicator) -> "PathPrecision":
+        """Those of the first process."""
+        found = comm.agreed(torch.tensor(self, dtype=torch.float64)).tolist()
+        return PathPrecision(int(found[0]), int(found[1]), found[2])
+
     def check(self) -> None:
         """Refuse precisions that no path has: a network's own, float32 and float64."""
         for name in ("leading", "deciding"):
@@ -107,7 +113,7 @@ class Path:
     ) -> None:
         self.target, self._exact, self._captured = target, exact, captured
         self.precision = precision
-        self._graph: CudaGraph | None = None
+        self._graphs: dict[int, CudaGraph] = {}  # by the number of points: few, as blocks have
         self.stages: list[Path] | None = None  # see `annealed.staged_path`
 
     @classmethod
@@ -151,9 +157,9 @@ class Path:
         """
         if theta.device.type == "cpu" or not self._captured:
             return Points(theta, *self._ends(theta))
-        if self._graph is None or self._graph.argument.shape != theta.shape:
-            self._graph = CudaGraph(self._ends, theta)
-        return Points(theta, *self._graph(theta))
+        if len(theta) not in self._graphs:
+            self._graphs[len(theta)] = CudaGraph(self._ends, theta)
+        return Points(theta, *self._graphs[len(theta)](theta))
 
     def decided(self, points: Points) -> Points:
         """The same points with the values that a Metropolis test compares."""

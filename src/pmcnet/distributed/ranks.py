@@ -79,8 +79,8 @@ class Ranks:
         n_blocks = min(n, max(N_BLOCKS, self.size))
         if self.size > n_blocks:
             raise InputError(
-                f"{self.size} processes cannot share {n} proposals or groups of particles: some "
-                f"would have none. Use at most {n_blocks} processes."
+                f"{self.size} processes cannot share {n} proposals, chains or groups of "
+                f"particles: some would have none. Use at most {n_blocks} processes."
             )
         return [i * n // n_blocks for i in range(n_blocks + 1)]
 

@@ -24,7 +24,12 @@ _N_JUDGED = 4  # networks whose energies float64 judges
 _N_LED, _N_STEPS = 2, 6  # networks and leapfrog steps by whose energies gradients are judged
 
 
-def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None) -> ais.Path:
+def decisive(
+    target: BayesianTarget,
+    theta: Tensor,
+    sigma: Tensor | None = None,
+    comm: ais.Communicator = ais.SERIAL,
+) -> ais.Path:
     """A path that is precise enough.
 
     Energies and gradients each have the cheapest precision that is accurate enough: the network's
@@ -36,19 +41,20 @@ def decisive(target: BayesianTarget, theta: Tensor, sigma: Tensor | None = None)
         theta: networks (P, D) at which errors are measured.
         sigma: standard deviations (D,) that steps are scaled by; without them gradients are not
             measured but in float32.
+        comm: whose first process chooses.
     """
     candidates = _cheapest_first(target)
     theta = theta.detach()
     deciding, error = _energies(candidates, theta)
-    if sigma is None:
-        return _path(candidates, ais.PathPrecision(len(candidates) - 1, deciding, error))
-    for leading in range(len(candidates)):
-        path = _path(candidates, ais.PathPrecision(leading, deciding))
-        lead = _leading(target, path, theta, sigma)
-        if lead <= MOST_ERROR:
-            break
-    path.precision = path.precision._replace(error=max(error, lead))
-    return path
+    leading, lead = len(candidates) - 1, 0.0
+    if sigma is not None:
+        for leading in range(len(candidates)):
+            path = _path(candidates, ais.PathPrecision(leading, deciding))
+            lead = _leading(target, path, theta, sigma)
+            if lead <= MOST_ERROR:
+                break
+    precision = ais.PathPrecision(leading, deciding, max(error, lead))
+    return _path(candidates, precision.agreed(comm))
 
 
 def as_before(target: BayesianTarget, precision: ais.PathPrecision) -> ais.Path:

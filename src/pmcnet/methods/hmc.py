@@ -79,12 +79,13 @@ class HMCMethod(Method):
                 begins there.
             observers: called with (state, info) after each epoch of the start and of the burn-in,
                 and after each trajectory.
-            comm: shares the start between processes.
+            comm: shares the chains between processes.
             validation: rows by which starting networks keep their best epoch.
             max_seconds: stop after the first trajectory that ends past this time; one of the
                 warm-up is too early.
         """
         observers, begun = tuple(observers), time.monotonic()
+        comm.blocks(self.n_chains)  # refuses too many processes before they train networks
         sampler = self.sampler
         if isinstance(state, ais.ChainState):
             path = as_before(target, state.precision)
@@ -96,14 +97,15 @@ class HMCMethod(Method):
                     target,
                     theta,
                     seed=seed,
-                    state=state,
-                    observers=observers,
                     stage="burn-in",
                     keep=False,
+                    state=state,
+                    observers=observers,
+                    comm=comm,
                 )
                 refuse_diverged(target, theta, "Use a smaller walk_step.")
-            path = decisive(target, theta, sigma)
-            state = sampler.init(path, theta, seed=seed, sigma=sigma)
+            path = decisive(target, theta, sigma, comm)
+            state = sampler.init(path, theta, seed=seed, sigma=sigma, comm=comm)
             sampler = _with_less_time(sampler, agreed(comm, time.monotonic() - begun))
         # many batches know the scales better than chains do
         sampler = replace(sampler, adapt_scale=sampler.adapt_scale and self.burn_in is None)

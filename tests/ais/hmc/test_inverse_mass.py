@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pmcnet import ais
-from pmcnet.ais.hmc.inverse_mass import Dense, LowRank
+from pmcnet.ais.hmc.inverse_mass import Dense, LowRank, OneDiagonal
 
 G, D, R = 3, 12, 5
 
@@ -28,10 +28,11 @@ def masses(sigma, rows):
         "low rank": (LowRank.of(sigma, rows), expected),
         "dense": (Dense.of(expected.inverse()), expected),
         "diagonal": (ais.Diagonal(sigma), torch.diag_embed(sigma.square())),
+        "one diagonal": (OneDiagonal(sigma[0], G), sigma[0].square().diag().expand(G, D, D)),
     }
 
 
-@pytest.mark.parametrize("name", ["low rank", "dense", "diagonal"])
+@pytest.mark.parametrize("name", ["low rank", "dense", "diagonal", "one diagonal"])
 def test_vectors_are_multiplied_by_the_covariance(parts, name):
     mass, expected = masses(*parts)[name]
     vectors = torch.randn(G, 7, D, dtype=torch.float64)
@@ -40,7 +41,7 @@ def test_vectors_are_multiplied_by_the_covariance(parts, name):
     assert torch.allclose(mass.take(slice(1, 3)).multiply(vectors[1:]), vectors[1:] @ expected[1:])
 
 
-@pytest.mark.parametrize("name", ["low rank", "dense", "diagonal"])
+@pytest.mark.parametrize("name", ["low rank", "dense", "diagonal", "one diagonal"])
 def test_particles_are_launched_with_the_covariance(parts, name):
     mass, expected = masses(*parts)[name]
     velocity, momentum = mass.launch(torch.eye(D, dtype=torch.float64).repeat(G, 1, 1))

@@ -3,8 +3,8 @@
 P chains move as one population by leapfrog trajectories with a Metropolis test. During the warm-up
 step size, length and preconditioner follow what the population shows; then they are frozen, and
 only draws made with them are kept, so that each chain leaves the target invariant (Neal, 2011).
-Chains do not exchange anything: they stay near the modes they start from for as long as the target
-keeps them there, and the average is over all of them.
+Chains do not exchange anything else: they stay near the modes they start from for as long as the
+target keeps them there, and the average is over all of them.
 """
 
 import math
@@ -32,12 +32,12 @@ from pmcnet.ais.hmc.adaptation import (
 )
 from pmcnet.ais.hmc.groups import agreement
 from pmcnet.ais.hmc.kept_draws import LEAST_JUDGED, LEAST_KEPT, stride_of, with_draw
-from pmcnet.ais.hmc.kernel import HMC, Kernel, Transition, gaussian_step, watched_part
+from pmcnet.ais.hmc.kernel import HMC, Transition, gaussian_step, watched_part
 from pmcnet.ais.hmc.preconditioners import hessian_scale, learned_scale
 from pmcnet.ais.hmc.result import ChainResult
+from pmcnet.ais.hmc.shared_kernel import chain_kernel
 from pmcnet.ais.hmc.state import ChainInfo, ChainState
 from pmcnet.ais.path import Path
-from pmcnet.ais.scale import Diagonal
 from pmcnet.ais.tempered import Tempered
 from pmcnet.ais.verdict import needs_no_more
 from pmcnet.errors import InputError, TargetError
@@ -106,6 +106,7 @@ class HMCPopulation:
         *,
         seed: int,
         sigma: Tensor | None = None,
+        comm: Communicator = SERIAL,
     ) -> ChainState:
         """Chains at `theta` (P, D).
 
@@ -115,6 +116,7 @@ class HMCPopulation:
             seed: decides everything random.
             sigma: standard deviations (D,) that steps are first scaled by; measured by a small
                 displacement without them.
+            comm: whose first process measures them.
         """
         path = Path.of(target)
         if theta.ndim != 2 or len(theta) < 2:
@@ -129,7 +131,8 @@ class HMCPopulation:
             )
         seed = rng.check_seed(seed)
         if sigma is None:
-            sigma = hessian_scale(path, points, rng.stream(seed, _STEPS, 0, theta.device))
+            source = rng.stream(seed, _STEPS, 0, theta.device)
+            sigma = comm.agreed(hessian_scale(path, points, source))
         tuning = Tuning(gaussian_step(path.dim), min(self.move.first_length(), self.max_leapfrog))
         values = points.log_prior.new_empty(0, len(theta))
         return ChainState(
@@ -158,54 +161,49 @@ class HMCPopulation:
     def step(
         self, state: ChainState, target: Tempered | Path, comm: Communicator = SERIAL
     ) -> tuple[ChainState, ChainInfo]:
-        """One trajectory of every chain; before the first, pilots that tune the step size.
-
-        Every process moves all chains alike.
-        """
+        """One trajectory of every chain; before the first, pilots that tune the step size."""
         start = time.monotonic()
-        state, info = self._moved(state, Path.of(target))
+        state, info = self._moved(state, Path.of(target), comm)
         seconds = state.seconds + agreed(comm, time.monotonic() - start)
         late = self.max_seconds is not None and seconds >= self.max_seconds
         ended = state.ended or (late and len(state.log_density) >= LEAST_KEPT)
         return state._replace(seconds=seconds, ended=ended), info
 
-    def _moved(self, state: ChainState, path: Path) -> tuple[ChainState, ChainInfo]:
+    def _moved(
+        self, state: ChainState, path: Path, comm: Communicator
+    ) -> tuple[ChainState, ChainInfo]:
         warming = state.step < self.n_warmup
         if state.step == 0:
-            state = self._piloted(state, path)
+            state = self._piloted(state, path, comm)
         (source,) = rng.streams(state.seed, _STEPS + state.step + 1, 1, state.points.theta.device)
         noise, first, jitter, test = _randomness(source, state.points.theta)
         length = self.move.length(state.tuning.n_leapfrog, first)
-        share = SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
-        if warming:
-            share = around(jitter)
-            length = (
-                math.ceil(PILOT_REACH * state.tuning.n_leapfrog)
-                if self.move.tunes_length
-                else length
-            )
+        share = around(jitter) if warming else SMALLEST_STEP + (1 - SMALLEST_STEP) * jitter
+        watched = warming and self.move.tunes_length
+        if watched:
+            length = math.ceil(PILOT_REACH * state.tuning.n_leapfrog)
         length = min(length, self.max_leapfrog)
         step = (state.tuning.step_size * share).to(noise.dtype)[:, None]  # (P, 1)
-        kernel = Kernel(path, 1.0, Diagonal(state.sigma[None]))
-        watched = warming and self.move.tunes_length
+        kernel = chain_kernel(path, state.sigma, len(noise), comm)
         moved, jumps = kernel.move(state.points, step, length, noise, test, watched=watched)
         info = ChainInfo.of(state, moved, length, warming=warming)
         state = state._replace(points=moved.points, step=state.step + 1)
         if warming:
             best = None
             if watched:
-                best = best_length(jumps[0], watched_part(state.points.theta).double().var(0))
-            return self._adapted(state, moved, step[:, 0], best), info
-        mean = state.acceptance + (info.acceptance - state.acceptance) / (
-            state.step - self.n_warmup
-        )
+                variance = watched_part(state.points.theta).double().var(0)
+                best = best_length(comm.agreed(jumps.mean(0)), comm.agreed(variance))
+            change = self._change(state.tuning, moved, step[:, 0], comm)
+            return self._adapted(state, moved, change, best), info
+        n_made = state.step - self.n_warmup
+        mean = state.acceptance + (info.acceptance - state.acceptance) / n_made
         state = state._replace(acceptance=mean)
-        n, rest = divmod(state.step - self.n_warmup, self.thin)
+        n, rest = divmod(n_made, self.thin)
         if rest or n % stride_of(n, self.most_kept):
             return state, info
         state = with_draw(state, path, n, self.keep, self.most_kept)
         if self.until_known and n >= LEAST_JUDGED:
-            state = self._judged(state, path)
+            state = self._judged(state, path, comm)
             found = state.agreement
             info = info._replace(error=found.median, error_upper=found.upper)
         return state, info
@@ -229,34 +227,35 @@ class HMCPopulation:
         share = LATEST if self.until_known else 1.0
         return ChainResult.of(state, tuple(history), finished=self.done(state), share=share)
 
-    def _judged(self, state: ChainState, path: Path) -> ChainState:
+    def _judged(self, state: ChainState, path: Path, comm: Communicator) -> ChainState:
         """The state with how far its chains agree, ended where more time would change little."""
         result = self.result(state, (), path)
-        found = agreement(result.theta, path)
-        return state._replace(agreement=found, ended=needs_no_more(result, found))
+        found = agreement(result.theta, path).agreed(comm)
+        ended = bool(agreed(comm, needs_no_more(result, found)))
+        return state._replace(agreement=found, ended=ended)
 
-    def _piloted(self, state: ChainState, path: Path) -> ChainState:
-        kernel, length = Kernel(path, 1.0, Diagonal(state.sigma[None])), state.tuning.n_leapfrog
+    def _piloted(self, state: ChainState, path: Path, comm: Communicator) -> ChainState:
+        length, n_chains = state.tuning.n_leapfrog, len(state.points.theta)
+        kernel = chain_kernel(path, state.sigma, n_chains, comm)
         _, *sources = rng.streams(state.seed, _STEPS, 1 + MAX_PILOTS, state.points.theta.device)
         for source in sources:
             noise, _, jitter, test = _randomness(source, state.points.theta)
             step = (state.tuning.step_size * around(jitter)).to(noise.dtype)[:, None]  # (P, 1)
             moved, _ = kernel.move(state.points, step, length, noise, test)
-            change = self._change(state.tuning, moved, step[:, 0])
+            change = self._change(state.tuning, moved, step[:, 0], comm)
             tuning = state.tuning._replace(step_size=state.tuning.step_size * change)
             state = state._replace(points=moved.points, tuning=tuning)
             if 1 / PILOT_SPREAD <= change <= PILOT_SPREAD:
                 break
         return state
 
-    def _change(self, tuning: Tuning, moved: Transition, step: Tensor) -> float:
+    def _change(self, tuning: Tuning, moved: Transition, step: Tensor, comm: Communicator) -> float:
         """The factor by which a trajectory changes the step size, within bounds."""
-        return bounded(
-            solve_step(moved.acceptance, step, self.move.target_acceptance) / tuning.step_size
-        )
+        solved = solve_step(moved.acceptance, step, self.move.target_acceptance)
+        return agreed(comm, bounded(solved / tuning.step_size))
 
     def _adapted(
-        self, state: ChainState, moved: Transition, step: Tensor, best: int | None
+        self, state: ChainState, moved: Transition, change: float, best: int | None
     ) -> ChainState:
         """Step size, length and preconditioner after a trajectory of the warm-up.
 
@@ -264,7 +263,7 @@ class HMCPopulation:
         poorly.
         """
         tuning, done = state.tuning, state.step / self.n_warmup
-        change = self._change(tuning, moved, step) ** (1 / math.sqrt(state.step))  # less and less
+        change **= 1 / math.sqrt(state.step)  # less and less
         length = tuning.n_leapfrog
         if best is not None:
             longest = max(1, round(self.max_leapfrog / (1 + self.move.jitter)))

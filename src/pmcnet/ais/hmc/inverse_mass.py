@@ -37,6 +37,30 @@ class InverseMass(Protocol):
         ...
 
 
+class OneDiagonal(NamedTuple):
+    """C_g = diag(sigma^2) with sigma (D,), the same for all of `n_groups` groups."""
+
+    sigma: Tensor
+    n_groups: int
+
+    @property
+    def covariance(self) -> Tensor:
+        """Variances (G, D)."""
+        return self.sigma.square().expand(self.n_groups, -1)
+
+    def launch(self, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Sigma z and z / sigma."""
+        return noise * self.sigma, noise / self.sigma
+
+    def multiply(self, vectors: Tensor) -> Tensor:
+        """sigma^2 v."""
+        return self.sigma.square() * vectors
+
+    def take(self, blocks: slice) -> Self:
+        """As many of the groups."""
+        return self._replace(n_groups=blocks.stop - blocks.start)
+
+
 class Dense(NamedTuple):
     """C_g = P_g^-1 of precisions P_g = R_g R_g^T, R_g lower triangular: both (G, D, D)."""
 

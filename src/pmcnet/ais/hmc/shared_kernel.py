@@ -8,8 +8,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from pmcnet.ais.comm import Communicator
-from pmcnet.ais.hmc.inverse_mass import InverseMass
+from pmcnet.ais.comm import Communicator, shared
+from pmcnet.ais.hmc.inverse_mass import InverseMass, OneDiagonal
 from pmcnet.ais.hmc.kernel import Kernel, Transition
 from pmcnet.ais.hmc.preconditioners import grouped, n_groups
 from pmcnet.ais.path import Path, Points
@@ -26,7 +26,7 @@ class SharedKernel:
     Args:
         path: of the target.
         beta: the inverse temperature, fixed.
-        mass: the inverse mass matrices of all groups.
+        mass: the inverse mass matrices of all groups, which are equal parts of the population.
         comm: the processes.
         n_particles: P.
     """
@@ -34,7 +34,7 @@ class SharedKernel:
     def __init__(
         self, path: Path, beta: float, mass: InverseMass, comm: Communicator, n_particles: int
     ) -> None:
-        self._comm, self._n_groups = comm, n_groups(n_particles)
+        self._comm, self._n_groups = comm, mass.n_groups
         self._in_threads = path.least_piece is not None
         each = n_particles // self._n_groups
         self._blocks = [
@@ -92,16 +92,22 @@ class SharedKernel:
 
 def _pieces(groups: slice, size: int, least: int | None) -> list[slice]:
     """Consecutive groups of a size for each thread and some more, none with fewer points."""
-    n = groups.stop - groups.start
-    most = 1 if least is None else n * size // least
-    return even_slices(groups, max(1, min(n, PIECES * n_threads(), most)))
+    n, threads = groups.stop - groups.start, n_threads()
+    most = 1 if least is None or threads == 1 else n * size // least
+    return even_slices(groups, max(1, min(n, PIECES * threads, most)))
 
 
 def shared_start(path: Path, theta: Tensor, comm: Communicator) -> Points:
     """`Path.start` at draws of the prior (P, D), each process evaluating its groups."""
-    n = n_groups(len(theta))
-    parts = []
-    for block in comm.blocks(n):
+
+    def started(block: slice) -> list[Tensor]:
         points = path.start(grouped(theta)[block].flatten(0, 1))
-        parts.append([in_groups(part, block.stop - block.start) for part in points])
-    return Points(*(torch.flatten(part, 0, 1) for part in comm.gather(n, parts)))
+        return [in_groups(part, block.stop - block.start) for part in points]
+
+    parts = shared(comm, n_groups(len(theta)), started)
+    return Points(*(torch.flatten(part, 0, 1) for part in parts))
+
+
+def chain_kernel(path: Path, sigma: Tensor, n_chains: int, comm: Communicator) -> SharedKernel:
+    """Trajectories of chains, each a group of its own, that share their scales (D,)."""
+    return SharedKernel(path, 1.0, OneDiagonal(sigma, n_chains), comm, n_chains)

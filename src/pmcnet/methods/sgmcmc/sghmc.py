@@ -37,13 +37,9 @@ from pmcnet.methods.sgmcmc.cycles import Cycles, KeptDraws
 from pmcnet.methods.sgmcmc.diagonal_metric import Diagonal, Metric, is_renewed, squares_per_row
 from pmcnet.methods.sgmcmc.kronecker_metric import Kronecker
 from pmcnet.methods.sgmcmc.resets import Resets
+from pmcnet.methods.sgmcmc.shared_chains import SharedChains
 from pmcnet.methods.training.adam import default_start
-from pmcnet.methods.training.loop import (
-    TrainedMethod,
-    Watch,
-    batches,
-    check_rate,
-)
+from pmcnet.methods.training.loop import TrainedMethod, Watch, batches, check_rate
 from pmcnet.methods.training.state import EpochInfo, Stage, TrainingState
 from pmcnet.rng import standard_normal, stream
 
@@ -178,7 +174,13 @@ class SGHMC(TrainedMethod):
         """Run the chains; validation rows are only for the history."""
         theta = default_start(target, [stream(seed, 0, block) for block in range(self.n_chains)])
         found = self.run(
-            target, theta, seed=seed, validation=validation, state=state, observers=observers
+            target,
+            theta,
+            seed=seed,
+            state=state,
+            observers=observers,
+            comm=comm,
+            validation=validation,
         )
         kept = found.draws.flatten(0, 1)[-self.n_kept :] if len(found.draws) else found.theta
         refuse_diverged(target, kept, "Use a smaller step.")
@@ -192,6 +194,7 @@ class SGHMC(TrainedMethod):
         seed: int,
         state: TrainingState | None = None,
         observers: Iterable[Observer] = (),
+        comm: Communicator = SERIAL,
         validation: Rows | None = None,
         stage: Stage = "fit",
         keep: bool = True,
@@ -201,6 +204,7 @@ class SGHMC(TrainedMethod):
         Without `keep` no draws are kept: observers make of each state what they need.
         """
         theta, velocity = start.detach().clone(), torch.zeros_like(start)
+        chains = SharedChains(target, comm)
         metric = self._metric(target, prior_scale(target).square().reciprocal(), len(theta))
         watch = Watch(target, validation, self.n_epochs, seed, state, observers, stage)
         n_batches, once = -(-len(target.x) // self.batch_size), squares_per_row(target)
@@ -210,7 +214,7 @@ class SGHMC(TrainedMethod):
             n_lessons = min(metric.n_lessons, int((self.heating / 2 or 0.1) * n_steps))
         times = self._cycles.draw_times(n_steps, self.n_kept // len(theta)) if keep else []
         draws = KeptDraws(theta, [at for at in times if at > n_lessons], n_done)
-        resets = Resets(theta, self._level(target, theta, state), metric)
+        resets = Resets(theta, self._level(chains, theta, state), metric)
         parts = {"theta": theta, "velocity": velocity, **metric.parts}
         watch.restore({**parts, **resets.parts, **draws.parts}, theta)
         metric.restore()
@@ -219,7 +223,7 @@ class SGHMC(TrainedMethod):
             resets.begin(theta)
             level = torch.zeros(len(theta), dtype=torch.float64, device=theta.device)
             for batch in batches(target, self.batch_size, seed=seed, epoch=epoch):
-                value, score = target.batch_likelihood_and_score(theta, batch)
+                value, score = chains.batch_likelihood_and_score(theta, batch)
                 level, share = level + value, len(target.x) / batch.n_rows
                 metric.learn(score, n_done)
                 if is_renewed(n_done):
@@ -239,8 +243,8 @@ class SGHMC(TrainedMethod):
             if validation is not None:
                 watch.judge(theta)
             watch.done({**parts, **resets.parts, **draws.parts})
-        with torch.no_grad():
-            diverged = resets.judge(target.log_likelihood(theta), theta, velocity, searching=False)
+        level = chains.log_likelihood(theta)
+        diverged = resets.judge(level, theta, velocity, searching=False)
         draws.replace(diverged, theta, since=(self.n_epochs - 1) * n_batches)
         share = len(target.x) / min(self.batch_size, len(target.x))
         sigma = metric.curvature(once * share).rsqrt()
@@ -250,12 +254,11 @@ class SGHMC(TrainedMethod):
     def _cycles(self) -> Cycles:
         return Cycles(self.n_cycles, self.exploration, self.last_step)
 
-    def _level(self, target: BayesianTarget, theta: Tensor, state: TrainingState | None) -> Tensor:
+    def _level(self, chains: SharedChains, theta: Tensor, state: TrainingState | None) -> Tensor:
         """Log-likelihoods (P,) that chains must not fall far below; none for an exploration."""
         if self.exploration or state is not None:  # where they go on it is in the state
             return theta.new_full((len(theta),), -torch.inf)
-        with torch.no_grad():
-            return target.log_likelihood(theta)
+        return chains.log_likelihood(theta)
 
     def _accelerate(
         self,

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from torch import Tensor
 
-from pmcnet.ais.comm import SERIAL, Communicator
+from pmcnet.ais.comm import SERIAL, Communicator, shared
 from pmcnet.bnn import BayesianTarget
 from pmcnet.errors import InputError
 from pmcnet.methods.base import Observer, Rows
@@ -65,8 +65,7 @@ class Restarts:
         )
         if comm.size > 1 and target.network.n_together == 1:  # trained one after another anyway
             alone = [_without_state(observer) for observer in observers]
-            parts = [[trained(start[block], observers=alone).theta] for block in comm.blocks(n)]
-            return comm.gather(n, parts)[0]
+            return shared(comm, n, lambda own: [trained(start[own], observers=alone).theta])[0]
         return comm.agreed(trained(start, state=state, observers=observers).theta)
 
 
