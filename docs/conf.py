@@ -98,7 +98,7 @@ html_sidebars = {"index": []}
 def typehints_formatter(annotation: Any, config: Any) -> str | None:
     """What numpy takes for an array is a dozen types, of which readers need one word."""
     parts, arrays = get_args(annotation), get_args(ArrayLike)
-    if not set(arrays) <= set(parts):
+    if not all(each in parts for each in arrays):
         return None
     rest = [format_annotation(part, config) for part in parts if part not in arrays]
     return " | ".join([*rest, "array-like"])
