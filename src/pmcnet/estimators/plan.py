@@ -138,7 +138,7 @@ def _by_row(cost: Cost, limit: float) -> Plan:
     """Chains, for noise by row."""
     chains = _within("hmc", {}, cost, limit)
     why = "noise differs by row and the rows say much, where chains take less time than annealing"
-    return Plan("hmc", chains, f"Method: hmc; {why}.", limit)
+    return Plan("hmc", chains, f"Method: hmc, not annealed; {why}.", limit)
 
 
 def _within(name: str, given: Mapping[str, Value], cost: Cost, seconds: float) -> Settings:
