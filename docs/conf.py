@@ -46,6 +46,7 @@ suppress_warnings = [
     "sphinx_autodoc_typehints.guarded_import",
 ]
 default_role = "code"
+smartquotes = False  # options begin with two hyphens, and strings can be copied
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
