@@ -55,8 +55,7 @@ def _of_sampling(record: Mapping[str, Any]) -> list[str]:
     if str(record["verdict"].get("reason")).endswith(WEIGHED_MODES):
         return [
             "Fit with method annealed before a decision rests on probabilities or intervals, if "
-            "you can afford its time: chains do not leave the modes where training put them, "
-            "however long they run."
+            "you can afford its time: its islands weigh the modes near which chains stay."
         ]
     method = str(record["summary"].get("method"))
     settings = METHODS.get(method, Settings())  # a record may be of another version
