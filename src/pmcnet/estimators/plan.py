@@ -96,7 +96,7 @@ def plan(
         method: a name, or "auto" for annealed where its estimated cost fits the budget or settings
             of it are given, else hmc where that does, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
-        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of
+        budget: what may be spent: "auto" chooses by estimated times, and the sizes of
             annealed, hmc, sghmc and pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
         compared: whether methods that can compare priors by small islands do so instead.
