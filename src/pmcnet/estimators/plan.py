@@ -137,7 +137,7 @@ def plan(
 def _by_row(cost: Cost, limit: float) -> Plan:
     """Chains, for noise by row."""
     chains = _within("hmc", {}, cost, limit)
-    why = "noise differs by row and the rows say much, where chains take less time than annealing"
+    why = "noise differs by row, and with informative rows chains take less time than annealing"
     return Plan("hmc", chains, f"Method: hmc, not annealed; {why}.", limit)
 
 

@@ -49,8 +49,8 @@ class PMCNetRegressor(NumberEstimator):
             network says how it varies; a standard deviation in units of y, one number or one per
             training row (N,), whose root mean square rows to predict have; "auto": by the evidence.
         method: "auto" takes "annealed" where its cost fits the budget, else "hmc", else
-            "pmcnet-light"; and "hmc" where noise differs by row and the rows say much of the
-            network. `method_reason_` says which and why. Or any name of `methods.registry.METHODS`
+            "pmcnet-light"; and "hmc" where noise differs by row and the rows are informative.
+            `method_reason_` says which and why. Or any name of `methods.registry.METHODS`
             (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
