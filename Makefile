@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-min check format results docs package coverage browser clean
+.PHONY: help setup demo test test-slow test-min check format results docs dist wheel package coverage browser clean
 
 help:
 	@echo "make demo       set up, run the demo, print where its report is"
@@ -16,6 +16,7 @@ help:
 	@echo "make format     apply the formatter"
 	@echo "make results    write the README's table and the figures from docs/results/*.json"
 	@echo "make docs       build the site into out/site; examples that changed are run again"
+	@echo "make wheel      build wheel and sdist, fit from the wheel with the libraries of .venv"
 	@echo "make package    build wheel and sdist, install the wheel alone, fit with it"
 	@echo "make coverage   the test suite with branch coverage, which must be 90 %"
 	@echo "make browser    install Chromium and its driver (Debian, as root), for report tests"
@@ -72,9 +73,11 @@ results: setup
 	$(BIN)/python benchmarks/readme_table.py
 	$(BIN)/python benchmarks/result_figures.py
 
-# The site has an environment of its own, so that set-up stays small.
+# The site has an environment of its own, so that set-up stays small; `make docs DOCS=.venv` adds
+# what it needs to that of set-up. GALLERY=0 leaves the tutorials unexecuted, which the tests run.
 DOCS := .venv-docs
-DOCS_READY := $(DOCS)/ready
+GALLERY := 1
+DOCS_READY := $(DOCS)/ready-docs
 $(DOCS_READY): pyproject.toml constraints.txt
 	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
 	$(DOCS)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
@@ -83,17 +86,25 @@ $(DOCS_READY): pyproject.toml constraints.txt
 
 docs: $(DOCS_READY)
 	OMP_NUM_THREADS=1 $(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going \
-	  --quiet -d out/site-cache docs out/site
+	  --quiet -D plot_gallery=$(GALLERY) -d out/site-cache docs out/site
 
-# The wheel is tried in an environment that holds it alone.
+# `make wheel` tries the wheel, unpacked, with the libraries of set-up, `make package` in an
+# environment that holds it alone.
 PACKAGE := .venv-package
-package:
+dist:
 	rm -rf dist $(PACKAGE)
 	$(PYTHON) -m venv $(PACKAGE)
 	$(PACKAGE)/bin/python -m pip install --quiet --constraint constraints.txt --upgrade pip
 	$(PACKAGE)/bin/python -m pip install --quiet --constraint constraints.txt --group package
 	$(PACKAGE)/bin/python -m build
 	$(PACKAGE)/bin/python -m twine check --strict dist/*
+
+wheel: setup dist
+	rm -rf out/wheel
+	$(BIN)/python -m zipfile --extract dist/*.whl out/wheel
+	PYTHONPATH=out/wheel $(BIN)/python benchmarks/wheel.py dist/*.whl
+
+package: dist
 	rm -rf $(PACKAGE)
 	$(PYTHON) -m venv $(PACKAGE)
 	$(PACKAGE)/bin/python -m pip install --quiet --constraint constraints.txt dist/*.whl

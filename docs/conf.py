@@ -5,15 +5,17 @@ import re
 import sys
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "docs")]
 os.environ["PYTHONPATH"] = str(ROOT / "src")
 
 import sphinx_click.ext  # noqa: E402
+from numpy.typing import ArrayLike  # noqa: E402
 from sphinx.application import Sphinx  # noqa: E402
 from sphinx.ext.autodoc.mock import mock  # noqa: E402
+from sphinx_autodoc_typehints import format_annotation  # noqa: E402
 
 import pmcnet  # noqa: E402
 
@@ -44,6 +46,7 @@ suppress_warnings = [
     "sphinx_autodoc_typehints.guarded_import",
 ]
 default_role = "code"
+smartquotes = False  # options begin with two hyphens, and strings can be copied
 
 myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
@@ -53,6 +56,7 @@ autodoc_inherit_docstrings = False
 autodoc_default_options = {"members": True, "imported-members": True, "show-inheritance": True}
 napoleon_google_docstring = True
 napoleon_use_ivar = True
+toc_object_entries_show_parents = "hide"
 typehints_use_rtype = False
 always_use_bars_union = True
 
@@ -68,6 +72,7 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "min_reported_time": 1,
     "image_scrapers": ("matplotlib",),
+    "capture_repr": (),  # what is printed, without the last value of a block
     "reset_modules": ("matplotlib",),
     "nested_sections": False,
 }
@@ -89,6 +94,16 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_sidebars = {"index": []}
+
+
+def typehints_formatter(annotation: Any, config: Any) -> str | None:
+    """What numpy takes for an array is a dozen types, of which readers need one word."""
+    parts, arrays = get_args(annotation), get_args(ArrayLike)
+    if not all(each in parts for each in arrays):
+        return None
+    rest = [format_annotation(part, config) for part in parts if part not in arrays]
+    return " | ".join([*rest, "array-like"])
+
 
 LISTED = re.compile(r"```\{toctree\}(.*?)```", re.DOTALL)
 

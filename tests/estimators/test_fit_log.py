@@ -34,6 +34,16 @@ def test_decisions_are_logged(caplog, rows):
     assert lines[-1] == f"verdict {model.verdict_}"
 
 
+def test_a_change_of_method_is_logged(caplog, rows):
+    caplog.set_level(logging.INFO, logger="pmcnet")
+    settings = SMALL | {"noise": "by-row", "method_options": None, "budget": "1s"}
+    model = PMCNetRegressor((3,), **settings).fit(*rows)
+    begun, changed = (line for line in caplog.messages if line.startswith("Method:"))
+    assert begun.startswith("Method: annealed")
+    assert changed == model.method_reason_
+    assert model.method_ == "hmc"
+
+
 def test_nothing_is_printed_and_warnings_are_not_logged_as_info(capfd, caplog, rows):
     caplog.set_level(logging.WARNING, logger="pmcnet")
     PMCNetRegressor((3,), **SMALL).fit(*rows)

@@ -1,5 +1,6 @@
 import pytest
 
+from pmcnet.ais.verdict.chain_rules import WEIGHED_MODES
 from pmcnet.reports.advice import MEANING, advice
 from reports import records
 
@@ -50,6 +51,20 @@ def test_doubtful_chains_run_longer():
 def test_chains_as_long_as_a_budget_makes_them_need_the_options():
     first, *_ = advice(judged("doubtful", "hmc", n_warmup=2500, n_draws=2500))
     assert first.startswith("Run longer, with the method options n_warmup=5000 and n_draws=5000")
+
+
+def test_chains_that_keep_a_budget_need_a_larger_one():
+    first, *_ = advice(judged("doubtful", "hmc", budget=90.0, n_warmup=50, max_seconds=90.0))
+    assert "a larger budget (now 90 s) or the method options n_warmup=100 and n_draws=200" in first
+    assert "(now 50 and by the budget)" in first
+
+
+def test_chains_that_stay_in_their_modes_need_another_method():
+    record = judged("doubtful", "hmc", budget=90.0, max_seconds=90.0)
+    record["verdict"]["reason"] = f"each chain stays near its mode. {WEIGHED_MODES}"
+    first, *rest = advice(record)
+    assert first.startswith("Fit with method annealed before a decision")
+    assert "longer" not in " ".join(rest)
 
 
 def test_another_method_is_advised_where_nothing_measures_the_fit():

@@ -93,10 +93,10 @@ class Evaluation:
     def _value(self, value: Tensor, points: Tensor) -> Tensor:
         value = shaped(value, (len(points),), "log_density")
         if value.dtype not in (points.dtype, torch.float64):
+            wider = "" if points.dtype == torch.float64 else ", or torch.float64"
             raise TargetError(
-                f"log_density must return {points.dtype} like its points, or torch.float64; got "
-                f"{value.dtype}. "
-                "Convert the result with .to(theta.dtype)."
+                f"log_density must return {points.dtype} like its points{wider}; got "
+                f"{value.dtype}. Convert the result with .to(theta.dtype)."
             )
         return value.detach().double()
 

@@ -43,16 +43,20 @@ def diagnose(run: Path, as_json: bool) -> None:
         ["effective draws", number(found["ess"])],
         ["k-hat", number(found["khat"])],
         *_errors(found, number),
-        [
-            "log evidence",
-            f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}",
-        ],
-        ["", found["evidence"]],
+        *_evidence(found, number),
         ["model", model.formulation_.described],
         ["steps", str(len(model.history_))],
     ]
     print_table(["", ""], rows, f"diagnostics of {run}")
     print_advice(steps)
+
+
+def _evidence(found: Mapping[str, Any], number: Callable[[Any], str]) -> list[list[str]]:
+    """Log Z, where the method estimates it."""
+    if found["log_evidence"] is None:
+        return [["log evidence", "not estimated by this method"]]
+    stated = f"{number(found['log_evidence'])} +- {number(found['log_evidence_error'])}"
+    return [["log evidence", stated], ["", found["evidence"]]]
 
 
 def _errors(found: Mapping[str, Any], number: Callable[[Any], str]) -> list[list[str]]:

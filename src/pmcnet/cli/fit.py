@@ -104,7 +104,7 @@ def model_options(command: Any) -> Any:
         ),
         click.option(
             "--budget",
-            help="What may be spent, in estimated time, e.g. 90s, 3min, 1h. Default: 3min.",
+            help="What may be spent, e.g. 90s, 3min, 1h; by the clock where it can. Default: 3min.",
         ),
         click.option(
             "--test-share", type=float, help="Share of the rows kept for testing. Default: 0.2."

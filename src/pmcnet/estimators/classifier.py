@@ -55,11 +55,12 @@ class PMCNetClassifier(ClassifierMixin, PMCNetEstimator):  # type: ignore[misc]
             with a warning, or are an "error".
         conformal: whether sets of classes are calibrated, for `predict_set`, on a fifth of the rows
             that is held out of the fit (docs/estimators.md).
-        budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
-            earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
-            given follow from it by estimated times.
+        budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" and
+            "hmc" keep it by the clock and end earlier once predictions are known; sizes of sghmc
+            and pmcnet-light that are not given follow from it by estimated times.
         random_state: an int for the same answer each time, as long as the budget does not end the
-            fit; `method_options={"n_islands": 8}` fixes the number of islands.
+            fit; `method_options={"n_islands": 8}` fixes the number of islands, and with
+            method="hmc" {"n_draws": 100} that of the draws.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
     """

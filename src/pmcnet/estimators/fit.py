@@ -66,8 +66,11 @@ def fit_posterior(
     start = time.monotonic()
     search = FormulationSearch(rows, asked, plan.name, method, plan.seconds, seed, observers, comm)
     settled = search.found()
-    plan = plan.for_noise(settled.formulation.noise, settled.information)
-    method = plan.method
+    followed = plan.for_noise(settled.formulation.noise, settled.information)
+    if followed is not plan:
+        plan, method = followed, followed.method
+        for observer in observers:
+            observer.stage(plan.reason)
     seconds = time.monotonic() - start if settled.comparisons else 0.0
     target = method.adapted(rows.target(settled.formulation))
     held_out = held_out_of(target)

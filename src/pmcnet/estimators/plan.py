@@ -105,7 +105,7 @@ def plan(
         method: a name, or "auto" for annealed where its estimated cost fits half the budget or
             settings of it are given, else hmc where that fits, and pmcnet-light elsewhere.
         given: settings of the method; those of annealed for "auto".
-        budget: what may be spent, in estimated time: "auto" chooses by it, and the sizes of
+        budget: what may be spent: "auto" chooses by estimated times, and the sizes of
             annealed, hmc, sghmc and pmcnet-light follow from it where they are not given.
         searching: whether the prior's scale is to be searched as well.
         compared: whether methods that can compare priors by small islands do so instead.
@@ -146,8 +146,8 @@ def plan(
 def _chains(cost: Cost, limit: float) -> Plan:
     """For rows that say much."""
     chains = _within("hmc", {}, cost, limit)
-    why = "the rows say so much of the network that chains take less time than annealing"
-    return Plan("hmc", chains, f"Method: hmc; {why}.", limit)
+    why = "the rows are so informative that chains take less time than annealing"
+    return Plan("hmc", chains, f"Method: hmc, not annealed; {why}.", limit)
 
 
 def _within(name: str, given: Mapping[str, Value], cost: Cost, seconds: float) -> Settings:

@@ -49,8 +49,9 @@ class PMCNetRegressor(NumberEstimator):
             network says how it varies; a standard deviation in units of y, one number or one per
             training row (N,), whose root mean square rows to predict have; "auto": by the evidence.
         method: "auto" takes "annealed" where it should be quick enough, else "hmc", else
-            "pmcnet-light"; `method_reason_` says which and why. Or any name of
-            `methods.registry.METHODS` (docs/estimators.md).
+            "pmcnet-light"; and "hmc" where the rows are informative, most of all with noise by
+            row. `method_reason_` says which and why. Or any name of `methods.registry.METHODS`
+            (docs/estimators.md).
         method_options: settings of the method, e.g. {"n_particles": 1000}; see docs/estimators.md.
         prior: "gaussian" N(0, prior_std^2) on every weight and bias; "layer" the same divided by
             the root of the fan-in for weights; "laplace".
@@ -67,11 +68,12 @@ class PMCNetRegressor(NumberEstimator):
             with a warning, or are an "error".
         conformal: whether intervals are calibrated, on a fifth of the rows that is held out of the
             fit (docs/estimators.md).
-        budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" ends
-            earlier once predictions are known; sizes of hmc, sghmc and pmcnet-light that are not
-            given follow from it by estimated times.
+        budget: what may be spent: seconds, or like "3min". "auto" chooses by it. "annealed" and
+            "hmc" keep it by the clock and end earlier once predictions are known; sizes of sghmc
+            and pmcnet-light that are not given follow from it by estimated times.
         random_state: an int for the same answer each time, as long as the budget does not end the
-            fit; `method_options={"n_islands": 8}` fixes the number of islands.
+            fit; `method_options={"n_islands": 8}` fixes the number of islands, and with
+            method="hmc" {"n_draws": 100} that of the draws.
         device: "auto", "cpu", "cuda", ...
         verbose: 1 shows progress on standard error.
     """

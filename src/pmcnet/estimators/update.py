@@ -100,9 +100,11 @@ def updatable(model: "PMCNetEstimator") -> KeptRows:
     """The rows of a model that can be updated; others are refused."""
     posterior = model.posterior_
     if islands_of(model) is None:
+        single = " as a single population" if model.method_ == "annealed" else ""
         raise InputError(
-            "update goes on from the islands of method annealed, at least 2 of them; this model "
-            f"was fitted by {model.method_} with {posterior.n_islands}. Fit again on all rows."
+            "only models of annealed with at least 2 islands can be updated, or saved for it; this "
+            f"model was fitted by {model.method_}{single}. Fit again on all rows, by islands of "
+            "annealed if more are to come."
         )
     if model.calibration_ is not None:
         raise InputError(

@@ -56,8 +56,10 @@ class HMCMethod(Method):
     @property
     def work(self) -> str:
         """Chains and trajectories."""
-        trajectories = f"{self.n_chains} chains of {self.sampler.n_steps} trajectories"
-        return f"{trajectories}, from {self.n_chains} trained networks"
+        chains = f"{self.n_chains} chains"
+        if not self.sampler.until_known:
+            chains = f"{chains} of {self.sampler.n_steps} trajectories"
+        return f"{chains}, from {self.n_chains} trained networks"
 
     def fit(
         self,

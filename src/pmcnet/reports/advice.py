@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from pmcnet.ais.verdict.chain_rules import WEIGHED_MODES
 from pmcnet.errors import InputError
 from pmcnet.reports.calibration_checks import Confidence, Coverage, base_accuracy
 from pmcnet.reports.html import count, number, real, seconds, share
@@ -51,6 +52,11 @@ def _of_sampling(record: Mapping[str, Any]) -> list[str]:
     from pmcnet.methods.registry import METHODS
     from pmcnet.methods.settings import Settings
 
+    if str(record["verdict"].get("reason")).endswith(WEIGHED_MODES):
+        return [
+            "Fit with method annealed before a decision rests on probabilities or intervals, if "
+            "you can afford its time: its islands weigh the modes near which chains stay."
+        ]
     method = str(record["summary"].get("method"))
     settings = METHODS.get(method, Settings())  # a record may be of another version
     with suppress(InputError):
@@ -64,7 +70,8 @@ def _of_sampling(record: Mapping[str, Any]) -> list[str]:
         ]
     given = " and ".join(f"{name}={value}" for name, value in longer.items())
     sizes = " and ".join(str(now[name] or "by the budget") for name in longer)
-    grows = all(now[name] < most for name, most in settings.largest.items())
+    by_clock = now.get("max_seconds") is not None
+    grows = by_clock or all(now[name] < most for name, most in settings.largest.items())
     larger = f"a larger {_budget(record)} or " if grows else ""
     options = f"the method option{'s' * (len(longer) > 1)} {given} (now {sizes})"
     return [

@@ -63,7 +63,7 @@ class RunSettings:
         likelihood: of the target, by its name, or "auto".
         noise: of a regression: "auto", "learn", "by-row" or a number in units of the target.
         feature_scaling: "columns", "common" or "none".
-        budget: what may be spent, in estimated time.
+        budget: what may be spent, in seconds or like "3min".
         test_share: share of the rows kept for testing; 0 for none.
         n_passes: draws behind the credible intervals of metrics and the bands of figures.
         what_if: whether the page holds networks that predict what its reader asks.

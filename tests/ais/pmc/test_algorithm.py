@@ -25,7 +25,7 @@ GOOD = target_of(lambda x: -0.5 * x.square().sum(-1))
         (LOC[0], r"loc must be a tensor \(n_proposals, dim\); got \(2,\)\. Use loc\[None\]"),
         (LOC[None], r"got \(1, 5, 2\)"),
         (LOC[:0], r"got \(0, 2\)"),
-        ([[0.0, 1.0]], "got list"),
+        ([[0.0, 1.0]], r"got list\. Use torch\.as_tensor"),
         (LOC.long(), r"float32 or float64; got torch\.int64"),
         (LOC.half(), r"got torch\.float16"),
         (LOC * torch.nan, "NaN or infinite"),

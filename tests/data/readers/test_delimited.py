@@ -82,7 +82,7 @@ def test_decimal_comma_is_not_guessed_where_it_is_not_clear(opened, content, rem
     table = opened(content)
     assert table.decimal == "."
     assert pd.api.types.is_string_dtype(table.frame()["a"].dtype)
-    found = "commas in numbers not read as decimal ones, in 'a'" in table.understood
+    found = "commas in the numbers of 'a', read column by column" in table.understood
     assert found == remark
 
 

@@ -81,7 +81,7 @@ class Islands:
         if n is not None and (type(n) is not int or n < batch or n % batch):
             raise InputError(
                 f"n_islands must be a multiple of the {batch} islands of a batch, or None; got "
-                f"{n!r}."
+                f"{n!r}. Use {batch}, or smaller batches: annealing=AnnealedPMC(n_islands=...)."
             )
         if n is None and self.max_seconds is None:
             raise InputError("n_islands=None needs max_seconds, which then ends the run.")

@@ -80,11 +80,10 @@ class PMC:
             seed: whole number; the same seed gives the same run.
         """
         if not isinstance(loc, Tensor) or loc.ndim != 2 or 0 in loc.shape:
-            given = tuple(loc.shape) if isinstance(loc, Tensor) else type(loc).__name__
-            raise InputError(
-                f"loc must be a tensor (n_proposals, dim); got {given}. Use loc[None] for one "
-                "proposal."
-            )
+            given, remedy = type(loc).__name__, "torch.as_tensor(loc)"
+            if isinstance(loc, Tensor):
+                given, remedy = str(tuple(loc.shape)), "loc[None] for one proposal"
+            raise InputError(f"loc must be a tensor (n_proposals, dim); got {given}. Use {remedy}.")
         if loc.dtype not in (torch.float32, torch.float64):
             raise InputError(f"loc must be float32 or float64; got {loc.dtype}. Use loc.double().")
         if not loc.isfinite().all():

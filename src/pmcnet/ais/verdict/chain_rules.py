@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pmcnet.ais.hmc.result import ChainResult
 
 LONGER_CHAINS = "Run longer: more warm-up, more draws."
-WEIGHED_MODES = "Islands, method='annealed', weigh modes, where their longer time can be afforded."
+WEIGHED_MODES = "Use method='annealed', whose islands weigh modes, if you can afford its time."
 
 
 def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> Verdict:

@@ -14,11 +14,16 @@ from pmcnet.errors import InputError
 
 def refuse_random_layers(module: nn.Module) -> None:
     """Raise when the module has layers whose output is random in training."""
-    random = [name or "the module" for name, layer in module.named_modules() if _is_random(layer)]
+    random = [
+        f"{type(layer).__name__} {name}".rstrip()
+        for name, layer in module.named_modules()
+        if _is_random(layer)
+    ]
     if random:
         raise InputError(
             f"{', '.join(random)} draws random numbers, so the likelihood would not be a function "
-            'of the parameters. Remove it, or pass random_layers="freeze" to leave it out.'
+            "of the parameters. Remove it, or leave it out by "
+            'bnn.ModuleNetwork(module, random_layers="freeze").'
         )
 
 

@@ -70,4 +70,4 @@ def found_decimal(chunks: Iterable["DataFrame"]) -> tuple[str, str]:
     clear = any(columns[name].clear for name in commas)
     if clear and not points:
         return ",", ""
-    return ".", f"commas in numbers not read as decimal ones, in {listed(commas, 3)}"
+    return ".", f"commas in the numbers of {listed(commas, 3)}, read column by column"
