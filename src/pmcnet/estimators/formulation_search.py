@@ -38,6 +38,8 @@ FIXED = 1.0
 """The prior's standard deviation where none is given and none is searched."""
 _MORE_PRIORS = 2  # that are compared with scales by layer
 _EXCESS = 3.0  # estimated cost of the comparisons, in their share of the time, that is still tried
+_NATS_PER_ROW = 0.4  # that a row says of a network, where nothing was compared
+_SLIGHT = 10.0  # nats by which noise by row is ahead, up to which heavy tails may explain it
 _MOST = 2.0  # shares of the time after which comparisons are abandoned
 
 
@@ -95,7 +97,7 @@ class FormulationSearch:
                 f"hmc; got method {self.name}. Use prior_std='auto' or a number."
             )
         if sampler is None:
-            return Settled(start, [], "", self.asked.prior_std)
+            return self._settled(start, [], "", self.asked.prior_std)
         open_prior = scalable and self.asked.prior_std in ("auto", "hierarchical")
         begun = start._replace(prior_std="layer") if open_prior else start
         scale = "layer" if open_prior else self.asked.prior_std
@@ -103,7 +105,7 @@ class FormulationSearch:
             begun._replace(likelihood=likelihood, noise=noise) for likelihood, noise in likelihoods
         ]
         if not self._affordable(alternatives[-1], n_runs):
-            return Settled(begun, [], "", scale)
+            return self._settled(begun, [], "", scale)
         chosen, comparisons = self._chosen(alternatives, sampler, [])
         in_time = len(alternatives) in (1, len(comparisons))
         if open_prior and in_time:
@@ -113,28 +115,41 @@ class FormulationSearch:
             alternatives = [chosen._replace(prior_std=prior) for prior in priors]
             chosen, more = self._chosen(alternatives, sampler, comparisons)
             comparisons += [each for each in more if each not in comparisons]
-        if in_time and (heavy := self._with_heavy_tails(chosen)):
-            chosen, more = self._chosen([chosen, *heavy], sampler, comparisons)
+        if in_time and (heavy := self._with_heavy_tails(chosen, comparisons)):
+            chosen, more = self._chosen([chosen, heavy], sampler, comparisons)
             comparisons += [each for each in more if each not in comparisons]
         reason = _reason(chosen.described, comparisons)
         if reason:
             self._say(reason)
         scale = chosen.prior_std if open_prior else scale
-        return Settled(chosen, comparisons, reason, scale, self._information(chosen, comparisons))
+        return self._settled(chosen, comparisons, reason, scale)
+
+    def _settled(
+        self,
+        chosen: Formulation,
+        comparisons: list[tune.Comparison],
+        reason: str,
+        scale: PriorStd,
+    ) -> Settled:
+        information = self._information(chosen, comparisons)
+        return Settled(chosen, comparisons, reason, scale, information)
 
     def _information(self, chosen: Formulation, found: Sequence[tune.Comparison]) -> float:
-        """What all rows say of the network, in nats, by those that were compared."""
+        """What all rows say of the network, in nats, by those that were compared; or a guess."""
+        if self.rows.task == "classification":
+            return 0.0
         own = [each.log_evidence for each in found if each.name == chosen.described]
         y, weight = self.rows.response.y, self.rows.response.weight
-        if not own or y.ndim > 1 or self.rows.task == "classification":
-            return math.inf
-        y, n = y[:SEARCH_ROWS], float(weight[:SEARCH_ROWS].sum())
+        few = slice(0, SEARCH_ROWS)
+        n, total = float(weight[few].sum()), float(weight.sum())
+        if not own or y.ndim > 1:
+            return _NATS_PER_ROW * total
         with np.errstate(all="ignore"):
-            variance = float(np.cov(y, aweights=weight[:SEARCH_ROWS], bias=True))
+            variance = float(np.cov(y[few], aweights=weight[few], bias=True))
         if not 0 < variance < math.inf:
-            return math.inf
+            return _NATS_PER_ROW * total
         constant = -0.5 * n * math.log(2 * math.pi * math.e * variance)
-        return float((own[0] - constant) * weight.sum() / n)
+        return (own[0] - constant) * total / n
 
     def _candidates(self) -> list[tuple[str, Noise]]:
         """Those whose number of outputs the network can have."""
@@ -142,17 +157,28 @@ class FormulationSearch:
         found = candidates(self.asked.likelihood, self.asked.noise, rows.task, rows.response.y)
         return found if rows.has_layers else found[:1]
 
-    def _with_heavy_tails(self, chosen: Formulation) -> list[Formulation]:
-        """Student's t noise in the place of Gaussian, where residuals of a quick fit suggest it."""
+    def _with_heavy_tails(
+        self, chosen: Formulation, found: Sequence[tune.Comparison]
+    ) -> Formulation | None:
+        """Student's t noise in the place of Gaussian, where residuals of a quick fit suggest it.
+
+        Noise by row has heavy tails itself, so it has to explain little more than one level.
+        """
         rows, few = self.rows, slice(0, SEARCH_ROWS)  # rows are in random order
         y = rows.response.y
         learned = y.ndim == 1 and isinstance(chosen.noise, str) and rows.has_layers
         if not learned or (self.asked.likelihood, chosen.likelihood) != ("auto", "gaussian"):
-            return []
+            return None
+        log_evidence = {each.name: each.log_evidence for each in found}
+        names = chosen.described, _one_level(chosen).described
+        own, one_level = (log_evidence.get(name, math.nan) for name in names)
+        if chosen.noise == "by-row" and not (
+            self.asked.noise == "auto" and own - one_level < _SLIGHT
+        ):
+            return None
         if not are_heavy(rows.x[few].double().cpu().numpy(), y[few], self.seed):
-            return []
-        found = chosen._replace(likelihood="student-t")
-        return [found] if chosen.noise == "learn" else []  # noise by row has heavy tails itself
+            return None
+        return _one_level(chosen)._replace(likelihood="student-t")
 
     def _n_runs(self, likelihoods: Sequence[tuple[str, Noise]]) -> int:
         """Runs of islands at most: noise by row needs none for one noise level."""

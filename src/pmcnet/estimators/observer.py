@@ -1,6 +1,5 @@
 """What a fit reports while it goes on."""
 
-import math
 from typing import Any, NamedTuple, Protocol, Self
 
 from pmcnet.estimators.formulation import Formulation, PriorStd
@@ -13,14 +12,14 @@ class Settled(NamedTuple):
 
     `scale` is how the prior's standard deviation is still to be searched, or what is settled.
     `information` is what the rows say of the network, in nats: log Z less the log-density of the
-    same rows under one normal distribution; infinite where nothing was compared.
+    same rows under one normal distribution, or a guess where nothing was compared.
     """
 
     formulation: Formulation
     comparisons: list[Comparison]
     reason: str
     scale: PriorStd
-    information: float = math.inf
+    information: float
 
     def with_prior(self, sigma: float) -> Self:
         """The same with the standard deviation that was found."""

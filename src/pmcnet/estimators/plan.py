@@ -54,14 +54,9 @@ class Plan(NamedTuple):
         return self.options.method(self.name)
 
     def for_noise(self, noise: Noise, information: float) -> "Plan":
-        """The plan for such noise, and rows that say so much of the network, in nats.
-
-        Infinite information is unknown; noise by row is then slow, and one noise level is not.
-        """
+        """The plan for such noise, and rows that say so much of the network, in nats."""
         much = MUCH_INFORMATION.get(noise, math.inf) if isinstance(noise, str) else math.inf
-        unknown = noise != "by-row" and information == math.inf
-        slow = information > much and not unknown
-        return self.chains if self.chains is not None and slow else self
+        return self.chains if self.chains is not None and information > much else self
 
 
 def seconds_of(budget: float | str, name: str = "budget") -> float:

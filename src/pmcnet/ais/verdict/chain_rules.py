@@ -10,6 +10,7 @@ from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.verdict.island_rules import error_limits, error_rules, is_known, stated
 from pmcnet.ais.verdict.limits import (
     DRIFT_LEVEL,
+    LASTING_RHAT,
     LEAST_GROUPS,
     MAX_GROUP_DRIFT,
     MAX_RHAT,
@@ -73,12 +74,12 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
 
 
 def needs_no_more(result: "ChainResult", agreement: Agreement) -> bool:
-    """Whether more time would change little: time does not lead chains out of their modes."""
+    """Whether more time would change little: time does not lead chains out of far modes."""
     if agreement.drift > MAX_SHIFT or any(r.broken for r in _known_rules(result, agreement)):
         return False
     drifts = any(rule.broken for rule in _drift_rules(result, agreement))
     settled = is_known(agreement) and not drifts
-    return settled or _in_modes(result.separation, "").broken
+    return settled or result.separation >= LASTING_RHAT
 
 
 def _known_rules(result: "ChainResult", agreement: Agreement) -> Iterator[Rule]:
