@@ -55,6 +55,7 @@ ORDER = [
     "model_choice",
     "columns",
     "settings",
+    "omissions",
 ]
 ALWAYS = {"verdict", "metrics", "diagnostics", "facts"}
 FIGURES = {"calibration", "histograms", "uncertain", "history", "explained"}
@@ -268,6 +269,12 @@ def test_page_takes_every_optional_part_alone(kind):
         if record[key] is not None:
             page = render(records.bare(kind) | {key: record[key]})
             assert sections_of(page) == in_order(*ALWAYS, key)
+
+
+def test_page_says_what_is_not_there():
+    page = render(records.bare() | {"omissions": ["Effects need <20> rows.", "No rows."]})
+    assert sections_of(page) == in_order(*ALWAYS, "omissions")
+    assert "<ul><li>Effects need &lt;20&gt; rows.</li><li>No rows.</li></ul>" in page
 
 
 @pytest.mark.parametrize("kind", KINDS)
