@@ -271,6 +271,13 @@ def test_page_takes_every_optional_part_alone(kind):
             assert sections_of(page) == in_order(*ALWAYS, key)
 
 
+def test_page_says_of_which_rows_single_networks_are():
+    record = records.regression()
+    n_test = record["summary"]["n_test"]
+    assert f"on {n_test - 1} of these rows" in render(record | {"n_drawn": n_test - 1})
+    assert "of these rows" not in render(record | {"n_drawn": n_test})
+
+
 def test_page_says_what_is_not_there():
     page = render(records.bare() | {"omissions": ["Effects need <20> rows.", "No rows."]})
     assert sections_of(page) == in_order(*ALWAYS, "omissions")

@@ -55,6 +55,7 @@ _FIELDS = {
     "loo": Field(Mapping),
     "prior_predictive": Field(Mapping),
     "omissions": Field(list),
+    "n_drawn": Field(int),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

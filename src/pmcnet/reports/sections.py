@@ -66,9 +66,20 @@ def metrics(record: Mapping[str, Any]) -> Section | None:
         return None
     n = record["summary"].get("n_test")
     rows = f"{count(n)} test row{'s' if n != 1 else ''}" if real(n) else "the test rows"
-    first = tag("p", f"Measured on {rows}, which the fit has not seen.{_base_rate(record)}")
+    words = f"Measured on {rows}, which the fit has not seen.{_base_rate(record)}"
+    first = tag("p", words, drawn_words(record))
     body = joined([first, metric_table(record["metrics"]), forest(record["metrics"])])
     return Section("metrics", "Metrics", body)
+
+
+def drawn_words(record: Mapping[str, Any]) -> str:
+    """Return which rows single networks have predicted, where these are not all."""
+    n, n_test = record.get("n_drawn"), record["summary"].get("n_test")
+    if not (real(n) and real(n_test) and n < n_test):
+        return ""
+    what = "CRPS, calibration" if record["task"] == "regression" else "the confusion matrix"
+    words = f" What single networks say of them (draws, bands, {what}, single rows) is measured on"
+    return f"{words} {count(n)} of these rows, drawn at random."
 
 
 def _base_rate(record: Mapping[str, Any]) -> str:
