@@ -88,6 +88,15 @@ def test_row_itself_is_not_among_its_neighbours():
     assert found.tolist() == [3, 2, 2]  # of two others the second, of three the second
 
 
+def test_copies_have_no_distance_and_equal_distances_stay_equal():
+    source = np.random.default_rng(0)
+    rows = torch.as_tensor(100 + source.integers(0, 2, size=(300, 7)), dtype=torch.float32)
+    found = distances(rows, torch.cat([rows[:1]] * 5 + [rows[:1] + 90]))
+    expected = (rows - rows[0]).square().sum(1).sqrt()
+    assert found.tolist() == expected.double().tolist()
+    assert (found[0], len(set(found))) == (0, 8)
+
+
 def test_nearest_rows_are_those_of_all_distances():
     source = np.random.default_rng(0)
     rows, others = source.normal(size=(30, 4)), source.normal(size=(90, 4))

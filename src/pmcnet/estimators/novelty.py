@@ -39,7 +39,8 @@ SCORES_NAME = "reference.scores"
 _NEIGHBOUR = 5
 _TAIL = 20  # largest values at least that the tail is fitted to, if there are so many
 _LEAST_SCALE = 0.02  # of the tail, in units of where it begins
-_NUMBERS = 1 << 21  # distances at a time
+_NUMBERS = 1 << 18  # distances at a time: they stay in the cache
+_ROUNDING = 1e-13  # of squared lengths: inputs have seven digits
 
 
 class Novelty(NamedTuple):
@@ -207,19 +208,21 @@ def distances(inputs: Tensor, reference: Tensor, own: Tensor | None = None) -> A
         reference: inputs of the reference rows (n, n_inputs).
         own: (N,) which reference row is the row itself, and does not count; -1 if none is.
     """
-    reference = reference.to(inputs)
-    parts = []
+    reference = reference.to(inputs.device, torch.float64)
+    length = reference.square().sum(1)  # (n,)
     size = max(1, _NUMBERS // len(reference))
     kth = min(_NEIGHBOUR, max(1, len(reference) - 1)) - 1
+    parts = []
     for start in range(0, len(inputs), size):
-        each = torch.cdist(
-            inputs[start : start + size],
-            reference,
-            compute_mode="donot_use_mm_for_euclid_dist",
-        )  # (b, n)
+        rows = inputs[start : start + size].double()
+        own_length = rows.square().sum(1)  # (b,)
+        each = torch.addmm(length, rows, reference.mT, alpha=-2)  # squared, less own_length (b, n)
         if own is not None:
             row = torch.arange(len(each), device=each.device)
             place = own[start : start + size].to(each.device)
             each[row[place >= 0], place[place >= 0]] = torch.inf
-        parts.append(np.partition(each.cpu().numpy(), kth, axis=1)[:, kth])
-    return np.concatenate(parts).astype(np.float64)
+        found = np.partition(each.cpu().numpy(), kth, axis=1)[:, kth] + own_length.cpu().numpy()
+        noise = _ROUNDING * (own_length + length.amax()).cpu().numpy()
+        parts.append(np.sqrt(np.where(found > noise, found, 0.0)))
+    # equal distances stay equal, whatever the order of their sums
+    return np.concatenate(parts).astype(np.float32).astype(np.float64)
