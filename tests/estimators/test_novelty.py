@@ -58,6 +58,17 @@ def test_rows_like_those_of_training_are_flagged_once_in_a_hundred(kind, request
     assert np.abs(np.quantile(found.percentile, [0.25, 0.5, 0.75]) - [0.25, 0.5, 0.75]).max() < 0.08
 
 
+@pytest.mark.parametrize(("n_train", "least"), [(30, 0.003), (300, 0.008), (1000, 0.008)])
+def test_about_one_new_row_in_a_hundred_is_flagged_on_average_over_tables(n_train, least):
+    flagged = []
+    for source in map(np.random.default_rng, range(100)):
+        distance, share = source.exponential(size=(2, n_train + 500))
+        scale = NoveltyScale.of(distance[:n_train], share[:n_train])
+        flagged.append(scale.novelty(distance[n_train:], share[n_train:]).is_novel.mean())
+    error = np.std(flagged) / np.sqrt(len(flagged))
+    assert least - 3 * error < np.mean(flagged) < 0.01 + 3 * error
+
+
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 def test_rows_far_from_the_training_rows_are_flagged(kind, request):
     model, (x, _) = request.getfixturevalue(kind), table(500, 2)

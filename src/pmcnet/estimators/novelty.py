@@ -6,10 +6,8 @@ networks. Training rows tell how rare such values are, and how rare both togethe
 
     score = -log P(D >= d) - log P(E >= e)
 
-Each training row is taken as if the model had not seen it. Its distance is to other rows, and its
-epistemic share that of the posterior without it.
-
-Beyond the largest values of training rows the tail is exponential.
+Each training row is taken as if the model had not seen it. Its distance is to other rows, its
+epistemic share that of the posterior without it, and both are compared with those of other rows.
 """
 
 import math
@@ -74,9 +72,8 @@ class NoveltyScale(NamedTuple):
             share: that is epistemic (M,).
         """
         first = np.sort([distance, share])
-        score = _score(
-            *(log_survival(*pair) for pair in zip(first, (distance, share), strict=True))
-        )
+        pairs = zip(first, (distance, share), strict=True)
+        score = _score(*(log_survival(*pair, own=True) for pair in pairs))
         return cls(torch.as_tensor(np.vstack([first, np.sort(score)])))
 
     def novelty(self, distance: Array, share: Array) -> Novelty:
@@ -124,22 +121,30 @@ def _percentile(log_tail: Array) -> Array:
     return np.asarray(0.0 - np.expm1(log_tail))  # and not -0
 
 
-def log_survival(sorted_values: Array, values: Array) -> Array:
-    """Log of the share of training rows with at least such a value (N,).
+def log_survival(sorted_values: Array, values: Array, *, own: bool = False) -> Array:
+    """Log of the probability that a row like those of training has at least such a value (N,).
+
+    Of n values the share (1 + how many are at least as large) / (n + 1), which is right whatever
+    their distribution. Beyond the largest ones the predictive distribution of an exponential tail
+    whose scale k values tell: (1 + z / k)^-k, with z in units of their mean excess.
 
     Args:
         sorted_values: of the training rows, increasing (M,).
         values: of the rows in question (N,).
+        own: whether these rows are among those of training; each is then compared with the others.
     """
-    n = len(sorted_values)
+    n, out = len(sorted_values), int(own)
     n_tail = min(max(n // 50, min(_TAIL, n // 4), 1), n - 1)
     start = sorted_values[n - 1 - n_tail]
-    excess = sorted_values[n - n_tail :].mean() - start
-    scale = max(excess, _LEAST_SCALE * start, math.ulp(1.0))
-    tail = math.log(n_tail / n) - (values - start) / scale
-    at_least = n - np.searchsorted(sorted_values, values)
-    with np.errstate(divide="ignore"):
-        return np.where(values > start, tail, np.log(at_least / n))
+    excess = np.maximum(values - start, 0.0)
+    others = max(n_tail - out, 1)
+    total = (sorted_values[n - n_tail :] - start).sum()
+    mean = (total - out * np.minimum(excess, total)) / others
+    scale = np.maximum(mean, max(_LEAST_SCALE * start, math.ulp(1.0)))
+    tail = -others * np.log1p(excess / (others * scale)) + math.log((others + 1) / (n - out + 1))
+    at_least = n - out - np.searchsorted(sorted_values, values)
+    inside = np.log((np.maximum(at_least, 0) + 1) / (n - out + 1))
+    return np.where(values > start, tail, inside)
 
 
 def epistemic_share(found: AveragedPrediction) -> Array:
