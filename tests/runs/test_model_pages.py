@@ -58,6 +58,9 @@ def test_page_of_a_model_has_the_sections_of_its_run(run):
     assert own["effects"]["held_out"]
     assert not finished.report["effects"]["held_out"]
     assert own["loo"]["merged"]
+    explained = {each["row"]: each["truth"] for each in own["explained"]}
+    assert {each["row"] for each in own["uncertain"][:3]} <= set(explained)
+    assert all(rows.y_test[row - 1] == truth for row, truth in explained.items())
 
 
 def test_page_of_a_loaded_model_says_what_it_lacks(run):

@@ -100,7 +100,8 @@ def confusion(record: Mapping[str, Any]) -> Section | None:
     grid = matrix_table(counts, names)
     right, total = float(counts.trace()), float(counts.sum())
     words = (
-        f"{cell_text(right)} of {cell_text(total)} rows are on the diagonal, that is, predicted "
+        f"By single draws, on average {cell_text(right)} of {cell_text(total)} rows are on the "
+        "diagonal, that is, predicted "
     )
     words += "right. The deeper the colour, the larger the share of the true class."
     return Section("confusion", "Confusion matrix", joined([grid, tag("p", words, class_="note")]))

@@ -90,6 +90,13 @@ def test_report_takes_lists_and_says_what_few_rows_lack(regressor, drawn):
     assert "20 test rows or more" in drawn[0]["omissions"][0]
 
 
+def test_explained_rows_of_numbered_classes_have_a_class_for_truth(drawn):
+    x, y = classes(40, 2)
+    PMCNetClassifier(**QUICK).fit(x, y == "b").report("page.html", x[:9], (y == "b")[:9])
+    known = {each["row"]: each["truth"] for each in drawn[0]["explained"]}
+    assert known == {row: str(y[row - 1] == "b") for row in known}
+
+
 def test_report_without_the_noise_of_each_row_leaves_its_checks_out(drawn):
     x, y = numbers(40)
     model = PMCNetRegressor(**QUICK, likelihood="gaussian", noise=np.full(40, 0.3)).fit(x, y)

@@ -13,7 +13,7 @@ from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.row_predictions import Predictions
 from pmcnet.estimators.evaluation.scores import Model, Record
 from pmcnet.estimators.evaluation.training_table import TrainingTable, nearest_rows, plain_cell
-from pmcnet.estimators.explanations.explanation import N_ORDERS, Explanation
+from pmcnet.estimators.explanations.explanation import N_ORDERS, Explanation, others
 from pmcnet.estimators.explanations.given_cells import cells_of
 from pmcnet.estimators.explanations.shapley import MOST_EXACT
 from pmcnet.estimators.explanations.spread import Spread
@@ -126,8 +126,10 @@ def explained_tests(
         warnings.simplefilter("ignore", UnseenLevelsWarning)  # said of all test rows
         rows = model.encoded(some.x)
     listed = explained_rows(model, some.x, rows, effort, known)
-    for i, record in enumerate(listed):
-        record |= {"row": some.number(i), "truth": plain_cell(some.y[i])}
+    classes = isinstance(model, PMCNetClassifier)
+    for record, n in zip(listed, chosen, strict=True):
+        truth = str(tested.y[n]) if classes else plain_cell(tested.y[n])
+        record |= {"row": tested.number(n), "truth": truth}
     return {"explained": listed}
 
 
@@ -215,7 +217,7 @@ def _contributions(found: Explanation, i: int, k: int, cells: list[list[Any]]) -
     ]
     if len(order) > MOST_COLUMNS:
         rest = Spread.of(each[:, order[MOST_COLUMNS:]].sum(1))
-        name = f"{len(order) - MOST_COLUMNS} other columns"
+        name = others(len(order) - MOST_COLUMNS)
         lines.append({"column": name} | {key: float(v) for key, v in rest._asdict().items()})
     return {
         "of": found.classes[k] if found.classes else None,
