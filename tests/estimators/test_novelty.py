@@ -58,6 +58,17 @@ def test_rows_like_those_of_training_are_flagged_once_in_a_hundred(kind, request
     assert np.abs(np.quantile(found.percentile, [0.25, 0.5, 0.75]) - [0.25, 0.5, 0.75]).max() < 0.08
 
 
+@pytest.mark.parametrize(("n_train", "least"), [(30, 0.003), (300, 0.008), (1000, 0.008)])
+def test_about_one_new_row_in_a_hundred_is_flagged_on_average_over_tables(n_train, least):
+    flagged = []
+    for source in map(np.random.default_rng, range(100)):
+        distance, share = source.exponential(size=(2, n_train + 500))
+        scale = NoveltyScale.of(distance[:n_train], share[:n_train])
+        flagged.append(scale.novelty(distance[n_train:], share[n_train:]).is_novel.mean())
+    error = np.std(flagged) / np.sqrt(len(flagged))
+    assert least - 3 * error < np.mean(flagged) < 0.01 + 3 * error
+
+
 @pytest.mark.parametrize("kind", ["regressor", "classifier"])
 def test_rows_far_from_the_training_rows_are_flagged(kind, request):
     model, (x, _) = request.getfixturevalue(kind), table(500, 2)
@@ -86,6 +97,15 @@ def test_row_itself_is_not_among_its_neighbours():
     reference = torch.tensor([[0.0], [1.0], [3.0]])
     found = distances(reference, reference, torch.tensor([0, 1, -1]))
     assert found.tolist() == [3, 2, 2]  # of two others the second, of three the second
+
+
+def test_copies_have_no_distance_and_equal_distances_stay_equal():
+    source = np.random.default_rng(0)
+    rows = torch.as_tensor(100 + source.integers(0, 2, size=(300, 7)), dtype=torch.float32)
+    found = distances(rows, torch.cat([rows[:1]] * 5 + [rows[:1] + 90]))
+    expected = (rows - rows[0]).square().sum(1).sqrt()
+    assert found.tolist() == expected.double().tolist()
+    assert (found[0], len(set(found))) == (0, 8)
 
 
 def test_nearest_rows_are_those_of_all_distances():

@@ -55,6 +55,7 @@ ORDER = [
     "model_choice",
     "columns",
     "settings",
+    "omissions",
 ]
 ALWAYS = {"verdict", "metrics", "diagnostics", "facts"}
 FIGURES = {"calibration", "histograms", "uncertain", "history", "explained"}
@@ -268,6 +269,19 @@ def test_page_takes_every_optional_part_alone(kind):
         if record[key] is not None:
             page = render(records.bare(kind) | {key: record[key]})
             assert sections_of(page) == in_order(*ALWAYS, key)
+
+
+def test_page_says_of_which_rows_single_networks_are():
+    record = records.regression()
+    n_test = record["summary"]["n_test"]
+    assert f"on {n_test - 1} of these rows" in render(record | {"n_drawn": n_test - 1})
+    assert "of these rows" not in render(record | {"n_drawn": n_test})
+
+
+def test_page_says_what_is_not_there():
+    page = render(records.bare() | {"omissions": ["Effects need <20> rows.", "No rows."]})
+    assert sections_of(page) == in_order(*ALWAYS, "omissions")
+    assert "<ul><li>Effects need &lt;20&gt; rows.</li><li>No rows.</li></ul>" in page
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -153,12 +153,14 @@ class WeightedNetworks(SampleDiagnostics):
         networks, weight = self._alive()
         extra = networks[:, self.network.layout.dim :]
         n_rows = max(1, self.memory // (8 * 8 * len(networks)))
-        parts = []
-        for rows in torch.split(x, min(n_rows, self._n_rows)):
-            output = torch.cat([p.output for p in self._passes(networks, rows)])  # (J, n, C)
-            quantiles = self.likelihood.quantiles(output, extra, weight, probabilities)
-            parts.append((*self._moments(output, extra, weight), quantiles))
-        *moments, quantiles = (torch.cat(part) for part in zip(*parts, strict=True))
+
+        def parts() -> Iterator[tuple[Tensor, ...]]:
+            for rows in torch.split(x, min(n_rows, self._n_rows)):
+                output = torch.cat([p.output for p in self._passes(networks, rows)])  # (J, n, C)
+                quantiles = self.likelihood.quantiles(output, extra, weight, probabilities)
+                yield (*self._moments(output, extra, weight), quantiles)
+
+        *moments, quantiles = _joined(parts(), len(x))
         refuse_overflow(~quantiles.isfinite().flatten(1).all(1), x.dtype)
         return _finite(Predictive(*moments), x.dtype), quantiles.movedim(1, 0)
 
@@ -268,6 +270,23 @@ class WeightedNetworks(SampleDiagnostics):
                 theta = networks[start : start + n_chunk]
                 output = self.network(theta[:, :n_parameters], x)
                 yield _Pass(start, output, theta[:, n_parameters:])
+
+
+def _joined(parts: Iterator[tuple[Tensor, ...]], n_rows: int) -> list[Tensor]:
+    """Each of several results of all rows, from those of some rows after the other.
+
+    Small results that are kept between large ones that are freed would leave gaps in memory, so all
+    are written to one place.
+    """
+    whole: list[Tensor] = []
+    start = 0
+    for part in parts:
+        whole = whole or [each.new_empty(n_rows, *each.shape[1:]) for each in part]
+        end = start + len(part[0])
+        for each, own in zip(whole, part, strict=True):
+            each[start:end] = own
+        start = end
+    return whole
 
 
 def _finite(found: Predictive, dtype: torch.dtype) -> Predictive:

@@ -6,10 +6,8 @@ networks. Training rows tell how rare such values are, and how rare both togethe
 
     score = -log P(D >= d) - log P(E >= e)
 
-Each training row is taken as if the model had not seen it. Its distance is to other rows, and its
-epistemic share that of the posterior without it.
-
-Beyond the largest values of training rows the tail is exponential.
+Each training row is taken as if the model had not seen it. Its distance is to other rows, its
+epistemic share that of the posterior without it, and both are compared with those of other rows.
 """
 
 import math
@@ -39,7 +37,8 @@ SCORES_NAME = "reference.scores"
 _NEIGHBOUR = 5
 _TAIL = 20  # largest values at least that the tail is fitted to, if there are so many
 _LEAST_SCALE = 0.02  # of the tail, in units of where it begins
-_NUMBERS = 1 << 21  # distances at a time
+_NUMBERS = 1 << 18  # distances at a time: they stay in the cache
+_ROUNDING = 1e-13  # of squared lengths: inputs have seven digits
 
 
 class Novelty(NamedTuple):
@@ -73,9 +72,8 @@ class NoveltyScale(NamedTuple):
             share: that is epistemic (M,).
         """
         first = np.sort([distance, share])
-        score = _score(
-            *(log_survival(*pair) for pair in zip(first, (distance, share), strict=True))
-        )
+        pairs = zip(first, (distance, share), strict=True)
+        score = _score(*(log_survival(*pair, own=True) for pair in pairs))
         return cls(torch.as_tensor(np.vstack([first, np.sort(score)])))
 
     def novelty(self, distance: Array, share: Array) -> Novelty:
@@ -123,22 +121,30 @@ def _percentile(log_tail: Array) -> Array:
     return np.asarray(0.0 - np.expm1(log_tail))  # and not -0
 
 
-def log_survival(sorted_values: Array, values: Array) -> Array:
-    """Log of the share of training rows with at least such a value (N,).
+def log_survival(sorted_values: Array, values: Array, *, own: bool = False) -> Array:
+    """Log of the probability that a row like those of training has at least such a value (N,).
+
+    Of n values the share (1 + how many are at least as large) / (n + 1), which is right whatever
+    their distribution. Beyond the largest ones the predictive distribution of an exponential tail
+    whose scale k values tell: (1 + z / k)^-k, with z in units of their mean excess.
 
     Args:
         sorted_values: of the training rows, increasing (M,).
         values: of the rows in question (N,).
+        own: whether these rows are among those of training; each is then compared with the others.
     """
-    n = len(sorted_values)
+    n, out = len(sorted_values), int(own)
     n_tail = min(max(n // 50, min(_TAIL, n // 4), 1), n - 1)
     start = sorted_values[n - 1 - n_tail]
-    excess = sorted_values[n - n_tail :].mean() - start
-    scale = max(excess, _LEAST_SCALE * start, math.ulp(1.0))
-    tail = math.log(n_tail / n) - (values - start) / scale
-    at_least = n - np.searchsorted(sorted_values, values)
-    with np.errstate(divide="ignore"):
-        return np.where(values > start, tail, np.log(at_least / n))
+    excess = np.maximum(values - start, 0.0)
+    others = max(n_tail - out, 1)
+    total = (sorted_values[n - n_tail :] - start).sum()
+    mean = (total - out * np.minimum(excess, total)) / others
+    scale = np.maximum(mean, max(_LEAST_SCALE * start, math.ulp(1.0)))
+    tail = -others * np.log1p(excess / (others * scale)) + math.log((others + 1) / (n - out + 1))
+    at_least = n - out - np.searchsorted(sorted_values, values)
+    inside = np.log((np.maximum(at_least, 0) + 1) / (n - out + 1))
+    return np.where(values > start, tail, inside)
 
 
 def epistemic_share(found: AveragedPrediction) -> Array:
@@ -207,19 +213,21 @@ def distances(inputs: Tensor, reference: Tensor, own: Tensor | None = None) -> A
         reference: inputs of the reference rows (n, n_inputs).
         own: (N,) which reference row is the row itself, and does not count; -1 if none is.
     """
-    reference = reference.to(inputs)
-    parts = []
+    reference = reference.to(inputs.device, torch.float64)
+    length = reference.square().sum(1)  # (n,)
     size = max(1, _NUMBERS // len(reference))
     kth = min(_NEIGHBOUR, max(1, len(reference) - 1)) - 1
+    parts = []
     for start in range(0, len(inputs), size):
-        each = torch.cdist(
-            inputs[start : start + size],
-            reference,
-            compute_mode="donot_use_mm_for_euclid_dist",
-        )  # (b, n)
+        rows = inputs[start : start + size].double()
+        own_length = rows.square().sum(1)  # (b,)
+        each = torch.addmm(length, rows, reference.mT, alpha=-2)  # squared, less own_length (b, n)
         if own is not None:
             row = torch.arange(len(each), device=each.device)
             place = own[start : start + size].to(each.device)
             each[row[place >= 0], place[place >= 0]] = torch.inf
-        parts.append(np.partition(each.cpu().numpy(), kth, axis=1)[:, kth])
-    return np.concatenate(parts).astype(np.float64)
+        found = np.partition(each.cpu().numpy(), kth, axis=1)[:, kth] + own_length.cpu().numpy()
+        noise = _ROUNDING * (own_length + length.amax()).cpu().numpy()
+        parts.append(np.sqrt(np.where(found > noise, found, 0.0)))
+    # equal distances stay equal, whatever the order of their sums
+    return np.concatenate(parts).astype(np.float32).astype(np.float64)

@@ -22,23 +22,25 @@ class ReportedModel(FittedModel):
         exposure: ArrayLike | None = None,
         n_passes: int = 100,
         random_state: int = 0,
+        what_if: bool = True,
     ) -> Path:
         """Write the page of this model, one HTML file, and return its path.
 
         Args:
             path: the file to make.
             X: test rows, which the fit has not seen; without them the page has the verdict,
-                diagnostics, settings and columns.
+                diagnostics, settings, columns, and leave-one-out of the rows that are kept.
             y: what is true of them, as `fit` takes it.
             title: of the page.
             exposure: of counts, as `predict` takes it.
             n_passes: draws behind credible intervals.
-            random_state: of those draws.
+            random_state: of those draws, and of the checks.
+            what_if: whether the page predicts by itself, by up to 300 kB of networks.
         """
         from pmcnet.estimators.evaluation.model_report import Asked, write_page
 
         self._check_single("a report")
-        asked = Asked(title, exposure, n_passes, random_state)
+        asked = Asked(title, exposure, n_passes, random_state, what_if)
         return write_page(cast(Any, self), path, X, y, asked)
 
     def _repr_html_inner(self) -> str:

@@ -9,8 +9,8 @@ from pmcnet.reports.sections import Section
 MOST = 300
 _WORDS = (
     "--column NAME=KIND reads a column another way, --keep NAME keeps one that was left out, and "
-    "--drop NAME leaves one out. Cells unlike those of training count as missing, and new levels "
-    "as rare ones where there are some."
+    "--drop NAME leaves one out; in Python column_types and keep do so. Cells unlike those of "
+    "training count as missing, and new levels as rare ones where there are some."
 )
 
 

@@ -54,7 +54,7 @@ def importance(record: Mapping[str, Any]) -> Section | None:
         "",
         partial(contribution_panel, names=names, intervals=intervals),
     )
-    rows = f"{count(data['n_rows'])} {'test' if data['held_out'] else 'training'} rows"
+    rows = f"{count(data['n_rows'])} {_whose(data)} rows"
     caption = (
         f"{_importance_words(shown)} The cells of a column are shuffled among {rows}, "
         f"{data['n_repeats']} times; what the mean log predictive density of a network loses is "
@@ -68,6 +68,10 @@ def importance(record: Mapping[str, Any]) -> Section | None:
         "What matters",
         joined([drawn, folded("The numbers", _importance_table(lines, data))]),
     )
+
+
+def _whose(data: Mapping[str, Any]) -> str:
+    return "test" if data.get("held_out") else "training"
 
 
 def _importance_words(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -132,8 +136,8 @@ def effects(record: Mapping[str, Any]) -> Section | None:
         Panel(each.feature, _effect_words(each, of), "", of, _drawn(each, limits)) for each in found
     ]
     caption = (
-        f"The average {of} of {count(data['n_rows'])} training rows after one column of each was "
-        "set to a value; all panels have the same vertical axis. Bands hold draws of the "
+        f"The average {of} of {count(data['n_rows'])} {_whose(data)} rows after one column of each "
+        "was set to a value; all panels have the same vertical axis. Bands hold draws of the "
         "posterior: how well the average effect is known, not how far rows scatter."
     )
     if any(each.local is not None for each in found):

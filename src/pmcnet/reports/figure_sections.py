@@ -26,10 +26,14 @@ def scatter(record: Mapping[str, Any]) -> Section | None:
         return None
     found = intervals(record["scatter"])
     n, inside = found.y.size, int(found.covered.sum())
+    n_test = record.get("summary", {}).get("n_test")
     level = record.get("scatter_coverage")
     named = f"intervals of level {share(level)}" if real(level) else "intervals"
     caption = f"{count(inside)} of {count(n)} {named} contain the observed value, that is, "
-    caption += f"{share(inside / n)}. On the dashed line the prediction is exact."
+    caption += f"{share(inside / n)}. "
+    if real(n_test) and n_test > n and not record.get("scatter_note"):
+        caption += f"They are evenly spaced among {count(n_test)} test rows. "
+    caption += "On the dashed line the prediction is exact."
     if n > MOST:
         caption += f" {MOST} of the rows are drawn."
     if record.get("scatter_note"):

@@ -20,6 +20,7 @@ from pmcnet.reports import (
     history_section,
     model_choice,
     new_rows,
+    omissions,
     prior_section,
     residual_section,
     row_explanations,
@@ -90,7 +91,13 @@ _GROUPS = (
     Group(
         "group-made",
         "How was it made?",
-        (sections.facts, model_choice.model_choice, column_table.columns, sections.settings),
+        (
+            sections.facts,
+            model_choice.model_choice,
+            column_table.columns,
+            sections.settings,
+            omissions.omissions,
+        ),
     ),
 )
 

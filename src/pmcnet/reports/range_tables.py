@@ -24,7 +24,7 @@ def class_ranges(data: Mapping[str, Any], name: str, x: str, caption: str) -> Ma
     """Return the figure of the first classes, and the table of all."""
     names, observed, low, high = class_columns(data, name)
     n = MOST_CLASSES
-    draw = partial(ranges_panel, observed=observed[:n], low=low[:n], high=high[:n])
+    draw = partial(ranges_panel, names=names[:n], observed=observed[:n], low=low[:n], high=high[:n])
     panel = Panel(None, caption, x, "class", draw)
     shown = share if x.startswith("share") else number
     rows = [

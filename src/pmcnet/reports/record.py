@@ -54,6 +54,8 @@ _FIELDS = {
     "residuals": Field(Mapping),
     "loo": Field(Mapping),
     "prior_predictive": Field(Mapping),
+    "omissions": Field(list),
+    "n_drawn": Field(int),
 }
 _WORDS: dict[type, str] = {str: "text", Mapping: "a mapping", list: "a list"}
 

@@ -66,9 +66,20 @@ def metrics(record: Mapping[str, Any]) -> Section | None:
         return None
     n = record["summary"].get("n_test")
     rows = f"{count(n)} test row{'s' if n != 1 else ''}" if real(n) else "the test rows"
-    first = tag("p", f"Measured on {rows}, which the fit has not seen.{_base_rate(record)}")
+    words = f"Measured on {rows}, which the fit has not seen.{_base_rate(record)}"
+    first = tag("p", words, drawn_words(record))
     body = joined([first, metric_table(record["metrics"]), forest(record["metrics"])])
     return Section("metrics", "Metrics", body)
+
+
+def drawn_words(record: Mapping[str, Any]) -> str:
+    """Return which rows single networks have predicted, where these are not all."""
+    n, n_test = record.get("n_drawn"), record["summary"].get("n_test")
+    if not (real(n) and real(n_test) and n < n_test):
+        return ""
+    what = "CRPS, calibration" if record["task"] == "regression" else "the confusion matrix"
+    words = f" What single networks say of them (draws, bands, {what}, single rows) is measured on"
+    return f"{words} {count(n)} of these rows, drawn at random."
 
 
 def _base_rate(record: Mapping[str, Any]) -> str:
@@ -89,7 +100,8 @@ def confusion(record: Mapping[str, Any]) -> Section | None:
     grid = matrix_table(counts, names)
     right, total = float(counts.trace()), float(counts.sum())
     words = (
-        f"{cell_text(right)} of {cell_text(total)} rows are on the diagonal, that is, predicted "
+        f"By single draws, on average {cell_text(right)} of {cell_text(total)} rows are on the "
+        "diagonal, that is, predicted "
     )
     words += "right. The deeper the colour, the larger the share of the true class."
     return Section("confusion", "Confusion matrix", joined([grid, tag("p", words, class_="note")]))

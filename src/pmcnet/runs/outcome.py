@@ -3,15 +3,11 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from pmcnet.estimators.checks.checks_record import checks_record
-from pmcnet.estimators.evaluation.driver_records import driver_records
-from pmcnet.estimators.evaluation.explained_rows import explained_tests
 from pmcnet.estimators.evaluation.known_table import KnownTable
-from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
+from pmcnet.estimators.evaluation.page_record import PageRows, page_record
+from pmcnet.estimators.evaluation.report_record import Source, metrics_record
 from pmcnet.estimators.evaluation.row_predictions import Predictions, predictions_of
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
-from pmcnet.estimators.evaluation.what_if_record import what_if_record
-from pmcnet.io.plain import plain
 from pmcnet.runs.config import RunSettings
 from pmcnet.runs.explain import training_table
 from pmcnet.runs.folder import RunFolder, lines_text, write_json, write_text
@@ -71,13 +67,8 @@ def finish(
         (prepared.test_rows + 1).tolist(),
         vars(settings),
     )
-    report = report_record(model, source, metrics, scored)
-    tested, trained = _known_tables(prepared)
-    report |= plain(driver_records(model, tested, trained))
-    if settings.what_if:
-        report["what_if"] = what_if_record(model, tested, trained)
-    report |= checks_record(model, tested, trained, settings.seed)
-    report |= _explained(model, prepared, predictions)
+    rows = _page_rows(model, prepared, predictions, scored)
+    report = page_record(model, source, metrics, rows, seed=settings.seed, what_if=settings.what_if)
     write_text(folder.history, lines_text(model.history_))
     write_json(folder.report_data, report)
     write_report(report, folder.report)
@@ -85,8 +76,10 @@ def finish(
     return FinishedRun(folder, model, metrics, report)
 
 
-def _known_tables(prepared: RunRows) -> tuple[KnownTable, KnownTable]:
-    """Rows to check a model on, those of the test where there are any, and those of the fit."""
+def _page_rows(
+    model: Model, prepared: RunRows, predictions: Predictions | None, scored: Scores | None
+) -> PageRows:
+    """The rows of the page: those of the test where there are any, and those of the fit."""
     trained = KnownTable(
         prepared.x_train,
         prepared.y_train,
@@ -94,17 +87,8 @@ def _known_tables(prepared: RunRows) -> tuple[KnownTable, KnownTable]:
         prepared.train_rows + 1,
         seen=True,
     )
-    if not len(prepared.y_test):
-        return trained, trained
-    numbers = prepared.test_rows + 1
-    return KnownTable(prepared.x_test, prepared.y_test, prepared.second_test, numbers), trained
-
-
-def _explained(model: Model, prepared: RunRows, predictions: Predictions | None) -> Record:
-    """What the page says of some test rows."""
     if predictions is None:
-        return {}
-    known, numbers = training_table(model, prepared), prepared.test_rows + 1
-    return explained_tests(
-        model, predictions, prepared.x_test, prepared.y_test, numbers=numbers, known=known
-    )
+        return PageRows(trained, trained)
+    numbers = prepared.test_rows + 1
+    tested = KnownTable(prepared.x_test, prepared.y_test, prepared.second_test, numbers)
+    return PageRows(tested, trained, training_table(model, prepared), predictions, scored)

@@ -38,10 +38,11 @@ def test_report_without_rows_has_what_the_fit_knows(regressor, tmp_path):
     text = path.read_text()
     assert path == tmp_path / "page.html"
     assert sections_of(text) == {
-        "verdict", "diagnostics", "history", "facts", "columns", "settings",
+        "verdict", "loo", "diagnostics", "history", "facts", "columns", "settings", "omissions",
     }  # fmt: skip
     assert "<h1>PMCNetRegressor</h1>" in text
     assert "40 training rows · 3 features" in text
+    assert "give X and y to report" in text
 
 
 def test_report_with_rows_has_their_metrics_and_figures(regressor, tmp_path):
@@ -79,6 +80,29 @@ def test_report_depends_on_the_seed_of_its_draws_alone(regressor, drawn):
     first, second, other = (record["metrics"] + record["histograms"] for record in drawn)
     assert first == second
     assert first != other
+
+
+def test_report_takes_lists_and_says_what_few_rows_lack(regressor, drawn):
+    x, y = numbers(19, seed=1)
+    regressor.report("page.html", x.tolist(), y.tolist(), what_if=False)
+    assert {"explained", "loo"} <= set(drawn[0])
+    assert not {"what_if", "importance", "effects", "residuals"} & set(drawn[0])
+    assert "20 test rows or more" in drawn[0]["omissions"][0]
+
+
+def test_explained_rows_of_numbered_classes_have_a_class_for_truth(drawn):
+    x, y = classes(40, 2)
+    PMCNetClassifier(**QUICK).fit(x, y == "b").report("page.html", x[:9], (y == "b")[:9])
+    known = {each["row"]: each["truth"] for each in drawn[0]["explained"]}
+    assert known == {row: str(y[row - 1] == "b") for row in known}
+
+
+def test_report_without_the_noise_of_each_row_leaves_its_checks_out(drawn):
+    x, y = numbers(40)
+    model = PMCNetRegressor(**QUICK, likelihood="gaussian", noise=np.full(40, 0.3)).fit(x, y)
+    model.report("page.html", x, y)
+    assert "importance" in drawn[0]
+    assert "residuals" not in drawn[0]
 
 
 @pytest.mark.parametrize(("x", "y", "alone"), [(None, [1.0], "y"), ([[1.0] * 3], None, "X")])

@@ -10,7 +10,7 @@ from pmcnet import PMCNetClassifier, PMCNetRegressor
 from pmcnet.bnn import MLP
 from pmcnet.estimators.conformal.class_sets import CalibratedSets
 from pmcnet.estimators.encoding import TableEncoder
-from pmcnet.estimators.evaluation import quantile_fan
+from pmcnet.estimators.evaluation import drawn_rows, quantile_fan
 from pmcnet.estimators.evaluation.known_columns import COVERAGE
 from pmcnet.estimators.evaluation.number_predictions import N_SAMPLES, NumberColumns
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
@@ -177,3 +177,32 @@ def test_cached_model_leaves_the_model_as_it_is(rows, classes):
     assert isinstance(model.posterior_.network, MLP)
     assert np.array_equal(other.predict_proba(rows), model.predict_proba(rows))
     assert np.array_equal(other.predict_proba(rows[:7]), model.predict_proba(rows[:7]))
+
+
+@pytest.fixture
+def few_drawn(monkeypatch):
+    monkeypatch.setattr(drawn_rows, "MOST_NUMBERS", 1)
+    monkeypatch.setattr(drawn_rows, "LEAST_ROWS", 15)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_single_networks_predict_some_of_very_many_rows(kind, rows, request, few_drawn):
+    model, y = request.getfixturevalue(kind)
+    some = predictions_of(model, rows, y, n_passes=20, seed=0)
+    found = some.scored()
+    assert some.draws.shape[1] == found.figures["n_drawn"] == len(set(some.drawn.tolist())) == 15
+    assert {each["row"] for each in found.figures["histograms"]} <= set(some.drawn.tolist())
+    own = np.asarray(model.predict_draws(rows[some.drawn], 20, 0))
+    np.testing.assert_allclose(some.draws, own, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "of_draws"), [("numbers", {"crps"}), ("classes", set())], ids=["numbers", "classes"]
+)
+def test_averaged_metrics_are_of_all_rows(kind, of_draws, rows, request, monkeypatch):
+    model, y = request.getfixturevalue(kind)
+    whole = predictions_of(model, rows, y, n_passes=20, seed=0).scored()
+    request.getfixturevalue("few_drawn")
+    found = predictions_of(model, rows, y, n_passes=20, seed=0).scored()
+    assert "n_drawn" not in whole.figures
+    assert {name for name in found.bma if found.bma[name] != whole.bma[name]} == of_draws

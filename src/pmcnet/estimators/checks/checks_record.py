@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pmcnet.bnn.likelihoods.known_noise import KnownGaussian
 from pmcnet.bnn.likelihoods.registry import family
 from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.estimators.checks.check_rows import MOST_ROWS, CheckRows
@@ -36,11 +37,12 @@ N_INFLUENTIAL = 10
 _MOST_WORK = 1e10  # numbers between layers, of all networks on all rows together
 _N_DRAWS = 1000
 _DIGITS = 4
-_LEAST_ROWS = 20  # of which a check says something
+LEAST_ROWS = 20
+"""Of which a check says something."""
 
 
 def checks_record(
-    model: "PMCNetEstimator", tested: KnownTable, trained: KnownTable, seed: int
+    model: "PMCNetEstimator", tested: KnownTable | None, trained: KnownTable | None, seed: int
 ) -> Record:
     """Posterior and prior predictive checks and residuals of test rows, and leave-one-out.
 
@@ -50,20 +52,28 @@ def checks_record(
     Args:
         model: fitted.
         tested: rows that the fit has not seen, where there are such.
-        trained: those that it has.
+        trained: those that it has; without them leave-one-out is of those that the model keeps.
         seed: of everything random.
     """
+    found: Record = {} if tested is None else _of_tested(model, tested, seed)
+    if _can_leave_out(model, trained):
+        found["loo"] = _loo(model, trained, seed)
+    return found
+
+
+def _of_tested(model: "PMCNetEstimator", tested: KnownTable, seed: int) -> Record:
+    """Posterior and prior predictive checks and residuals."""
     found: Record = {}
     some = tested.few(MOST_ROWS, seed)
-    if len(some.y) >= _LEAST_ROWS and _affordable(model, len(some.y)):
+    noise = isinstance(model.posterior_.likelihood, KnownGaussian)
+    unknown = noise and tested.second.event is None  # the noise of these rows
+    if len(some.y) >= LEAST_ROWS and not unknown and _affordable(model, len(some.y)):
         rows = _rows(model, some)
         about = {"n_given": len(tested.y), "seen": tested.seen}
         found["posterior_predictive"] = about | _predictive(model, rows, seed)
         found |= _prior(model, rows, some.x, seed)
         if model._task == "regression" and rows.observed.all():  # others are shorter than most
             found["residuals"] = about | _residuals(residuals(model, rows, some.x, seed=seed))
-    if _can_leave_out(model, trained):
-        found["loo"] = _loo(model, trained, seed)
     return found
 
 
@@ -83,10 +93,12 @@ def _affordable(model: "PMCNetEstimator", n_rows: int) -> bool:
     return each * min(n_rows, MOST_ROWS) * _N_DRAWS <= _MOST_WORK
 
 
-def _can_leave_out(model: "PMCNetEstimator", trained: KnownTable) -> bool:
+def _can_leave_out(model: "PMCNetEstimator", trained: KnownTable | None) -> bool:
     """Whether leave-one-out has an answer that one can afford."""
+    kept = 0 if model.training_rows_ is None else len(model.training_rows_.weight)
+    n_rows = kept if trained is None else len(trained.y)
     usable = model.posterior_.is_posterior and model.verdict_.status != "degenerate"
-    enough = len(trained.y) >= _LEAST_ROWS and _affordable(model, len(trained.y))
+    enough = n_rows >= LEAST_ROWS and _affordable(model, n_rows)
     return usable and enough and model.calibration_ is None
 
 
@@ -172,15 +184,16 @@ def _residuals(found: Residuals) -> Record:
     )
 
 
-def _loo(model: "PMCNetEstimator", trained: KnownTable, seed: int) -> Record:
+def _loo(model: "PMCNetEstimator", trained: KnownTable | None, seed: int) -> Record:
     """The sum, k-hat of each row, and the most influential rows; or why there is none.
 
     Of an updated model, and where inputs of training rows depend on their targets, they are the
     rows that it has kept, which have no numbers.
     """
-    merged = model.training_rows_ is not None and (model.update_ is not None or _own_inputs(model))
-    rows = CheckRows.of(model, None, None) if merged else _rows(model, trained)
-    numbers = None if merged else trained.numbers
+    if model.training_rows_ is not None and (model.update_ is not None or _own_inputs(model)):
+        trained = None
+    rows = CheckRows.of(model, None, None) if trained is None else _rows(model, trained)
+    numbers = None if trained is None else trained.numbers
     try:
         found = leave_one_out(model, rows, n_rows=MOST_ROWS, n_draws=_N_DRAWS, seed=seed)
     except InputError as error:
@@ -215,7 +228,7 @@ def _loo(model: "PMCNetEstimator", trained: KnownTable, seed: int) -> Record:
             "khat": rounded(np.minimum(found.khat, 10.0)),
             "n_influential": len(found.influential),
             "influential": [line(int(row)) for row in found.influential[:N_INFLUENTIAL]],
-            "merged": numbers is None,
+            "merged": trained is None,
         }
     )
 

@@ -16,7 +16,9 @@ THRESHOLDS = torch.arange(1, 100, dtype=torch.float64) / 100
 _LEVELS = ("80", "95")  # of the bands of the decision curve
 
 
-def roc_curves(average: Tensor, draws: Tensor, label: Tensor) -> list[Record]:
+def roc_curves(
+    average: Tensor, draws: Tensor, label: Tensor, drawn: Tensor | None = None
+) -> list[Record]:
     """The ROC curve of each class against the others; of two classes that of the second.
 
     What `roc_bands` says of the draws, and beside it the curve of the averaged prediction with its
@@ -24,16 +26,19 @@ def roc_curves(average: Tensor, draws: Tensor, label: Tensor) -> list[Record]:
 
     Args:
         average: the averaged prediction (N, C).
-        draws: of single networks (R, N, C).
+        draws: of single networks (R, K, C).
         label: the truth (N,).
+        drawn: the truth of the rows of the draws (K,); absent, they are the N rows.
     """
     curves = []
-    for curve in roc_bands(draws, label):
+    own = label if drawn is None else drawn
+    for curve in roc_bands(draws, own):
         positive = int(curve["class"])
         if average.shape[1] == 2 and positive == 0:
             continue
         x, y = _evenly(*metrics.roc_corners(average, label, positive=positive))
-        areas = [metrics.auc(each, label, positive=positive) for each in (average, draws)]
+        pairs = ((average, label), (draws, own))
+        areas = [metrics.auc(*pair, positive=positive) for pair in pairs]
         curves.append(curve | {"averaged": _averaged(x, y, *areas)})
     return curves
 
@@ -47,23 +52,26 @@ def method_roc(probability: Tensor, label: Tensor) -> Record | None:
     return {"grid": grid.tolist(), "mean": mean.tolist(), "auc": area}
 
 
-def precision_recall_curves(average: Tensor, draws: Tensor, label: Tensor) -> list[Record]:
+def precision_recall_curves(
+    average: Tensor, draws: Tensor, label: Tensor, drawn: Tensor | None = None
+) -> list[Record]:
     """Precision against recall of the commonest classes; of two classes that of the second.
 
     The area is the average precision. `share` is that of the class among the rows: the precision
     of a prediction that knows nothing. Arguments are those of `roc_curves`.
     """
     curves = []
-    for positive in drawn_classes(label, average.shape[1]):
+    own = label if drawn is None else drawn
+    for positive in drawn_classes(own, average.shape[1]):
         n = int((label == positive).sum())
-        if n == len(label):
+        if n == len(label) or bool((own == positive).all()):
             continue
         steps = min(n, MOST_CORNERS)
         recall = torch.arange(1, steps + 1, dtype=torch.float64) / steps
-        known = (label, recall)
-        y = metrics.precision_recall(average, *known, positive=positive)
-        areas = [metrics.average_precision(p, label, positive=positive) for p in (average, draws)]
-        each = metrics.precision_recall(draws, label, GRID.to(draws), positive=positive)  # (R, G)
+        y = metrics.precision_recall(average, label, recall, positive=positive)
+        pairs = ((average, label), (draws, own))
+        areas = [metrics.average_precision(*pair, positive=positive) for pair in pairs]
+        each = metrics.precision_recall(draws, own, GRID.to(draws), positive=positive)  # (R, G)
         curves.append(
             {
                 "class": positive,
@@ -76,7 +84,9 @@ def precision_recall_curves(average: Tensor, draws: Tensor, label: Tensor) -> li
     return curves
 
 
-def decision_curve(average: Tensor, draws: Tensor, label: Tensor) -> Record | None:
+def decision_curve(
+    average: Tensor, draws: Tensor, label: Tensor, drawn: Tensor | None = None
+) -> Record | None:
     """What acting on rows whose probability of the second of two classes is large would bring.
 
     Counts of the averaged prediction at each threshold, and bands of the draws' net benefits.
@@ -86,7 +96,8 @@ def decision_curve(average: Tensor, draws: Tensor, label: Tensor) -> Record | No
     if average.shape[1] != 2 or not 0 < n_positive < len(label):
         return None
     counts = metrics.positives_at(average, label, THRESHOLDS, positive=1)
-    each = metrics.net_benefit(draws, label, THRESHOLDS, positive=1)  # (R, T)
+    own = label if drawn is None else drawn
+    each = metrics.net_benefit(draws, own, THRESHOLDS, positive=1)  # (R, T)
     return {
         "class": 1,
         "n": len(label),

@@ -12,6 +12,7 @@ from pmcnet import metrics
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.evaluation import class_curves, figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import set_scores, sets_of
+from pmcnet.estimators.evaluation.drawn_rows import drawn_entry, drawn_rows
 from pmcnet.estimators.evaluation.known_columns import (
     COVERAGE,
     SET,
@@ -37,7 +38,8 @@ class ClassPredictions(NamedTuple):
     classes: NDArray[Any]  # (C,)
     label: Tensor  # (N,)
     averaged: AveragedPrediction
-    draws: Tensor  # (R, N, C)
+    drawn: Tensor  # (K,) the rows of draws: all, or some of very many
+    draws: Tensor  # (R, K, C)
     sets: NDArray[Any] | None  # (N,) of classes, of a conformal model
     set_scores: dict[str, Tensor]  # likewise
     novelty: Novelty | None  # (N,), of a model that has reference rows
@@ -54,10 +56,13 @@ class ClassPredictions(NamedTuple):
         rows = model.encoded(x)
         averaged = model.predictive(rows)
         seconds = time.monotonic() - start
-        draws = torch.as_tensor(model.predict_draws(rows, n_passes, seed))
+        drawn = drawn_rows(len(label), n_passes * len(model.classes_), seed)
+        few = rows if len(drawn) == len(label) else rows.at(drawn)
+        draws = torch.as_tensor(model.predict_draws(few, n_passes, seed))
         sets, each = sets_of(model, rows, COVERAGE), set_scores(model, rows, label)
         novelty = model.novelty_of(rows, averaged)
-        return cls(model.classes_, label, averaged, draws, sets, each, novelty, seconds)
+        single = (torch.as_tensor(drawn), draws)
+        return cls(model.classes_, label, averaged, *single, sets, each, novelty, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
@@ -67,18 +72,23 @@ class ClassPredictions(NamedTuple):
         """Metrics and figures."""
         average = torch.as_tensor(self.averaged.probability)  # (N, C)
         bma = all_metrics(average, self.label) | self.set_scores
-        known = average, self.draws, self.label
+        own = self.label[self.drawn]  # (K,)
+        known = average, self.draws, self.label, own
         classes = class_curves.class_reliability(average, self.label)
         figures: Record = {
+            **drawn_entry(len(own), len(self.label)),
             "roc": class_curves.roc_curves(*known),
             "precision_recall": class_curves.precision_recall_curves(*known),
             "decision": class_curves.decision_curve(*known),
             "calibration": figure_data.reliability(average, self.label) | {"classes": classes},
-            "confusion": metrics.confusion_matrix(self.draws, self.label).double().mean(0).tolist(),
-            "histograms": figure_data.row_histograms(self.draws, self.label, n_rows=N_HISTOGRAMS),
+            "confusion": metrics.confusion_matrix(self.draws, own).double().mean(0).tolist(),
+            "histograms": [
+                each | {"row": int(self.drawn[each["row"]])}
+                for each in figure_data.row_histograms(self.draws, own, n_rows=N_HISTOGRAMS)
+            ],
             "uncertain": self._uncertain(average),
         }
-        return scored(bma, all_metrics(self.draws, self.label), figures, self.seconds)
+        return scored(bma, all_metrics(self.draws, own), figures, self.seconds)
 
     def _uncertain(self, average: Tensor) -> list[Record]:
         """The rows of the largest entropy."""

@@ -20,6 +20,8 @@ from pmcnet.estimators.explanations.interactions import Interaction
 MOST_DRAWN = 12
 _MOST_LISTED, _MOST_PAIRS, _MOST_CLASSES = 50, 5, 5
 _HELD_OUT = 50  # test rows that are enough for importance
+LEAST_ROWS = 20
+"""Test rows of which effects and importance say something."""
 _REPEATS = 3
 _WORK = 6e9  # intermediate numbers of all evaluations: about 2 s on one core
 _PLAIN = 5.0  # how much slower a network without a compiled pass is
@@ -35,7 +37,7 @@ class _Sizes(NamedTuple):
 _CHOICES = (_Sizes(100, 200), _Sizes(60, 150), _Sizes(40, 100), _Sizes(25, 60), _Sizes(20, 30))
 
 
-def driver_records(model: Model, tested: KnownTable, trained: KnownTable) -> Record:
+def driver_records(model: Model, tested: KnownTable, trained: KnownTable | None) -> Record:
     """`importance`, `effects` and `interaction` of a model of a table.
 
     Nothing of images, of counts with an exposure, and where the networks are too large for it.
@@ -43,8 +45,12 @@ def driver_records(model: Model, tested: KnownTable, trained: KnownTable) -> Rec
     Args:
         model: fitted.
         tested: rows that the fit has not seen, where there are such.
-        trained: those that it has.
+        trained: those that it has; without them all is of the rows tested.
     """
+    if trained is None:
+        if len(tested.y) < LEAST_ROWS:
+            return {}
+        trained = tested
     exposed = trained.second.exposure is not None
     sizes = _sizes(model)
     if not isinstance(model.encoder_, TableEncoder) or exposed or sizes is None:
@@ -65,7 +71,7 @@ def _records(
     effects = model.effects(
         trained.x, drawn, n_networks=sizes.n_networks, n_rows=sizes.n_rows, n_points=20
     )
-    found["effects"] = _effects(effects, names)
+    found["effects"] = _effects(effects, names) | {"held_out": not trained.seen}
     if effects.pairs:
         found["interaction"] = _interaction(effects)
     return found
@@ -92,8 +98,7 @@ def _has_grid(encoder: TableEncoder, name: str) -> bool:
 
 
 def _importance(model: Model, tested: KnownTable, trained: KnownTable, sizes: _Sizes) -> Record:
-    held_out = not tested.seen and len(tested.y) >= _HELD_OUT
-    rows = tested if held_out else trained
+    rows = tested if not tested.seen and len(tested.y) >= _HELD_OUT else trained
     found = model.importance(
         rows.x,
         rows.second.response(rows.y),
@@ -105,7 +110,7 @@ def _importance(model: Model, tested: KnownTable, trained: KnownTable, sizes: _S
     listed = found.frame.iloc[:_MOST_LISTED].to_dict("records")
     return {
         "n_rows": min(sizes.n_rows, len(rows.y)),
-        "held_out": held_out,
+        "held_out": not rows.seen,
         "n_networks": len(found.each),
         "n_repeats": _REPEATS,
         "n_columns": len(found.features),

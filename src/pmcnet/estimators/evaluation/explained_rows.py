@@ -1,7 +1,7 @@
 """Rows explained as plain data: prediction, contributions, novelty, nearest training rows."""
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,19 +9,17 @@ from numpy.typing import NDArray
 from pmcnet.errors import InputError, UnseenLevelsWarning
 from pmcnet.estimators.classifier import PMCNetClassifier
 from pmcnet.estimators.encoding import TableEncoder
+from pmcnet.estimators.evaluation.known_table import KnownTable
 from pmcnet.estimators.evaluation.row_predictions import Predictions
 from pmcnet.estimators.evaluation.scores import Model, Record
 from pmcnet.estimators.evaluation.training_table import TrainingTable, nearest_rows, plain_cell
-from pmcnet.estimators.explanations.explanation import N_ORDERS, Explanation
+from pmcnet.estimators.explanations.explanation import N_ORDERS, Explanation, others
 from pmcnet.estimators.explanations.given_cells import cells_of
 from pmcnet.estimators.explanations.shapley import MOST_EXACT
 from pmcnet.estimators.explanations.spread import Spread
 from pmcnet.estimators.novelty import Novelty
 from pmcnet.estimators.predictions import AveragedPrediction, EncodedRows
 from pmcnet.io.plain import plain
-
-if TYPE_CHECKING:
-    from pandas import DataFrame  # type: ignore[import-untyped]
 
 COVERAGE = 0.95
 LEVELS = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)
@@ -68,7 +66,7 @@ class Effort(NamedTuple):
 
 def explained_rows(
     model: Model,
-    x: "DataFrame",
+    x: Any,
     rows: EncodedRows,
     effort: Effort | None,
     known: TrainingTable | None = None,
@@ -109,35 +107,29 @@ def explained_rows(
 
 
 def explained_tests(
-    model: Model,
-    found: Predictions,
-    x: "DataFrame",
-    y: NDArray[Any],
-    *,
-    numbers: NDArray[np.int64],
-    known: TrainingTable | None,
+    model: Model, found: Predictions, tested: KnownTable, known: TrainingTable | None
 ) -> Record:
     """`explained` of the page; nothing where contributions would take too long.
 
     Args:
         model: of a table.
         found: its predictions of the test rows.
-        x: the test rows.
-        y: their truth.
-        numbers: of these rows in the run's table, from 1.
+        tested: those rows.
         known: the training rows; without it the nearest rows are those that the model keeps.
     """
     chosen = chosen_rows(found)
     effort = Effort.within(model, len(chosen), _MOST_OPERATIONS)
     if effort is None or (known is None and model.reference_rows_ is None):
         return {}
-    some = x.iloc[chosen].reset_index(drop=True)
+    some = tested.at(np.array(chosen, dtype=np.int64))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnseenLevelsWarning)  # said of all test rows
-        rows = model.encoded(some)
-    listed = explained_rows(model, some, rows, effort, known)
+        rows = model.encoded(some.x)
+    listed = explained_rows(model, some.x, rows, effort, known)
+    classes = isinstance(model, PMCNetClassifier)
     for record, n in zip(listed, chosen, strict=True):
-        record |= {"row": int(numbers[n]), "truth": plain_cell(y[n])}
+        truth = str(tested.y[n]) if classes else plain_cell(tested.y[n])
+        record |= {"row": tested.number(n), "truth": truth}
     return {"explained": listed}
 
 
@@ -225,7 +217,7 @@ def _contributions(found: Explanation, i: int, k: int, cells: list[list[Any]]) -
     ]
     if len(order) > MOST_COLUMNS:
         rest = Spread.of(each[:, order[MOST_COLUMNS:]].sum(1))
-        name = f"{len(order) - MOST_COLUMNS} other columns"
+        name = others(len(order) - MOST_COLUMNS)
         lines.append({"column": name} | {key: float(v) for key, v in rest._asdict().items()})
     return {
         "of": found.classes[k] if found.classes else None,

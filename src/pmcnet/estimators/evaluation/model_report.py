@@ -11,11 +11,14 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from pmcnet.errors import InputError
 from pmcnet.estimators.classifier import PMCNetClassifier
+from pmcnet.estimators.evaluation.known_table import KnownTable
+from pmcnet.estimators.evaluation.page_record import PageRows, page_record
 from pmcnet.estimators.evaluation.report_record import Source, metrics_record, report_record
 from pmcnet.estimators.evaluation.row_predictions import predictions_of
-from pmcnet.estimators.evaluation.scores import Model, Record, Scores
+from pmcnet.estimators.evaluation.scores import Model, Record
 from pmcnet.estimators.evaluation.second_column import NO_COLUMN, SecondColumn
 from pmcnet.estimators.exposure import checked_exposure
+from pmcnet.estimators.input_rows import checked_rows
 from pmcnet.estimators.two_columns import as_numbers
 from pmcnet.io.plain import plain
 from pmcnet.reports.first_card import card_of
@@ -31,6 +34,7 @@ class Asked(NamedTuple):
     exposure: ArrayLike | None
     n_passes: int
     random_state: int
+    what_if: bool
 
 
 def write_page(model: Model, path: str | Path, X: Any, y: Any, asked: Asked) -> Path:
@@ -42,18 +46,20 @@ def write_page(model: Model, path: str | Path, X: Any, y: Any, asked: Asked) -> 
             "a report takes X and y of the same test rows, or neither; got "
             f"{'y' if X is None else 'X'} alone. Give both, or leave both out."
         )
-    if X is None:
-        return write_report(unscored_record(model, title=asked.title), path)
-    check_consistent_length(X, y)
-    values, second = _truth(model, y, asked.exposure)
-    settings = {"n_passes": asked.n_passes, "seed": asked.random_state}
-    scored = predictions_of(model, X, values, second, **settings).scored()
-    return write_report(_record(model, scored, len(values), _name(y), asked.title), path)
+    rows = PageRows() if X is None else _page_rows(model, X, y, asked)
+    n_test = 0 if rows.tested is None else len(rows.tested.y)
+    metrics = metrics_record(model, rows.scored, n_test=n_test, fit_seconds=None)
+    source = _source(model, n_test, "y" if y is None else _name(y))
+    record = page_record(
+        model, source, metrics, rows, seed=asked.random_state, what_if=asked.what_if
+    )
+    return write_report(_named(model, record, asked.title), path)
 
 
-def unscored_record(model: Model, *, title: str | None = None) -> Record:
-    """What the page says of a model without test rows; no prediction is made."""
-    return _record(model, None, 0, "y", title)
+def unscored_record(model: Model) -> Record:
+    """What the first card says of a model without test rows; no prediction is made."""
+    metrics = metrics_record(model, None, n_test=0, fit_seconds=None)
+    return _named(model, report_record(model, _source(model, 0, "y"), metrics, None), None)
 
 
 def card_html(model: Model) -> str:
@@ -61,16 +67,27 @@ def card_html(model: Model) -> str:
     return notebook_card(card_of(unscored_record(model)), repr(model))
 
 
-def _record(
-    model: Model, scored: Scores | None, n_test: int, target: str, title: str | None
-) -> Record:
-    metrics = metrics_record(model, scored, n_test=n_test, fit_seconds=None)
-    name, rows = type(model).__name__, range(1, n_test + 1)
-    source = Source(name, target, _n_training(model), rows, _settings(model))
-    record = report_record(model, source, metrics, scored)
-    record["summary"]["data"] = None  # its name is not known
-    record["summary"]["n_test"] = n_test or None
-    return record | {"title": title or name}
+def _page_rows(model: Model, X: Any, y: Any, asked: Asked) -> PageRows:
+    """The test rows with their predictions."""
+    check_consistent_length(X, y)
+    X = checked_rows(model, X, reset=False)
+    values, second = _truth(model, y, asked.exposure)
+    settings = {"n_passes": asked.n_passes, "seed": asked.random_state}
+    found = predictions_of(model, X, values, second, **settings)
+    tested = KnownTable(X, values, second)
+    return PageRows(tested, predictions=found, scored=found.scored())
+
+
+def _source(model: Model, n_test: int, target: str) -> Source:
+    rows = range(1, n_test + 1)
+    return Source(type(model).__name__, target, _n_training(model), rows, _settings(model))
+
+
+def _named(model: Model, record: Record, title: str | None) -> Record:
+    """The record without what a model does not know: the name of its table, test rows."""
+    record["summary"]["data"] = None
+    record["summary"]["n_test"] = record["summary"]["n_test"] or None
+    return record | {"title": title or type(model).__name__}
 
 
 def _truth(

@@ -12,6 +12,7 @@ from torch import Tensor
 from pmcnet import metrics
 from pmcnet.estimators.evaluation import figure_data
 from pmcnet.estimators.evaluation.calibrated_scores import interval_scores
+from pmcnet.estimators.evaluation.drawn_rows import drawn_entry, drawn_rows
 from pmcnet.estimators.evaluation.known_columns import (
     COVERAGE,
     known_columns,
@@ -66,8 +67,9 @@ class NumberPredictions(NamedTuple):
     tabulated: AveragedPrediction
     interval: Array  # (N, 2)
     log_density: Array  # (N,) of the truth
-    draws: Array  # (R, N)
-    samples: Array  # (N, S) of y itself
+    drawn: NDArray[np.int64]  # (K,) the rows of draws and samples: all, or some of very many
+    draws: Array  # (R, K)
+    samples: Array  # (K, S) of y itself
     fan: QuantileFan  # of rows that are observed
     interval_scores: dict[str, Tensor]  # of a conformal model
     novelty: Novelty | None  # (N,), of a model that has reference rows
@@ -96,12 +98,15 @@ class NumberPredictions(NamedTuple):
         # before the draws, which pass alone
         log_density = model.log_predictive(rows, second.response(truth))
         fan = QuantileFan.of(model, rows, averaged.mean[:, 0], observed)
-        draws = model.predict_draws(rows, n_passes, seed)
-        samples = model.sample_y(rows, N_SAMPLES, seed)
+        drawn = drawn_rows(len(truth), max(n_passes, N_SAMPLES), seed)
+        few = rows if len(drawn) == len(truth) else rows.at(drawn)
+        draws = model.predict_draws(few, n_passes, seed)
+        samples = model.sample_y(few, N_SAMPLES, seed)
         each = interval_scores(model, rows, truth)
         novelty = model.novelty_of(rows, tabulated)
-        found = (averaged, tabulated, interval, log_density, draws, samples, fan, each, novelty)
-        return cls(truth, observed, *found, seconds)
+        found = (averaged, tabulated, interval, log_density)
+        single = (drawn, draws, samples)
+        return cls(truth, observed, *found, *single, fan, each, novelty, seconds)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """What `predictions.csv` says of each row, by column name."""
@@ -112,18 +117,18 @@ class NumberPredictions(NamedTuple):
         if not self.observed.all():
             return self._scored_times()
         target, mean = torch.as_tensor(self.truth), torch.as_tensor(self.averaged.mean[:, 0])
-        samples = torch.as_tensor(self.samples).mT.contiguous()  # (S, N)
-        total = float(((target - target.mean()) ** 2).mean()) or math.nan
-        each = metrics.regression_metrics(torch.as_tensor(self.draws), target)
-        each["r2"] = 1 - each["mse"] / total
+        samples = torch.as_tensor(self.samples).mT.contiguous()  # (S, K)
+        own = target[self.drawn]  # (K,)
+        each = metrics.regression_metrics(torch.as_tensor(self.draws), own)
+        each["r2"] = 1 - each["mse"] / _spread(own)
         bma = metrics.regression_metrics(mean, target)
-        bma["r2"] = 1 - bma["mse"] / total
+        bma["r2"] = 1 - bma["mse"] / _spread(target)
         bma["mae"] = (mean - target).abs().mean()
         bma["nll"] = torch.tensor(-float(np.mean(self.log_density)))
-        bma["crps"] = metrics.crps(samples, target)
+        bma["crps"] = metrics.crps(samples, own)
         bma["coverage90"] = metrics.coverage(torch.as_tensor(self.interval).mT, target)
         bma |= self.interval_scores  # where intervals are calibrated, with that of the plain ones
-        calibration = figure_data.coverage_curve((samples <= target).double().mean(0))
+        calibration = figure_data.coverage_curve((samples <= own).double().mean(0))
         return scored(bma, each, {"calibration": calibration} | self._figures(), self.seconds)
 
     def _scored_times(self) -> Scores:
@@ -138,17 +143,21 @@ class NumberPredictions(NamedTuple):
             found = metrics.regression_metrics(mean, target)
             found["mae"] = (mean - target).abs().mean()
             bma |= {f"{name}{OBSERVED}": value for name, value in found.items()}
-            draws = torch.as_tensor(self.draws[:, self.observed])
-            found = metrics.regression_metrics(draws, target)
+            own = self.observed[self.drawn]  # (K,)
+            target = torch.as_tensor(self.truth[self.drawn[own]])
+            found = metrics.regression_metrics(torch.as_tensor(self.draws[:, own]), target)
             each = {f"{name}{OBSERVED}": value for name, value in found.items()}
         return scored(bma, each, self._figures(), self.seconds)
 
     def _figures(self) -> Record:
         """Rows and their intervals; of censored ones the most uncertain alone."""
         std, rows = np.sqrt(self.averaged.total), np.flatnonzero(self.observed)
-        shown = figure_data.spread_rows(torch.as_tensor(std[rows]), N_HISTOGRAMS)
+        own = np.flatnonzero(self.observed[self.drawn])
+        shown = figure_data.spread_rows(torch.as_tensor(std[self.drawn[own]]), N_HISTOGRAMS)
+        spread = np.linspace(0, len(rows) - 1, min(N_SCATTER, len(rows))).astype(np.int64)
         note = {} if self.observed.all() else {"scatter_note": "Censored rows are left out."}
         return note | {
+            **drawn_entry(len(self.drawn), len(self.truth)),
             "scatter": [
                 {
                     "row": n,
@@ -156,13 +165,13 @@ class NumberPredictions(NamedTuple):
                     "mean": float(self.averaged.mean[n, 0]),
                     **self._ends(n),
                 }
-                for n in rows[:N_SCATTER].tolist()
+                for n in rows[spread].tolist()
             ],
             "scatter_coverage": COVERAGE,
             "fan": self.fan.record(self.truth, self.averaged.mean[:, 0]),
             "histograms": [
-                {"row": n, "y": float(self.truth[n]), "draws": self.samples[n].tolist()}
-                for n in rows[shown].tolist()
+                {"row": n, "y": float(self.truth[n]), "draws": self.samples[k].tolist()}
+                for k, n in zip(own[shown], self.drawn[own[shown]].tolist(), strict=True)
             ],
             "uncertain": self._uncertain(std),
         }
@@ -185,6 +194,11 @@ class NumberPredictions(NamedTuple):
 
     def _ends(self, n: int) -> dict[str, float]:
         return {"low": float(self.interval[n, 0]), "high": float(self.interval[n, 1])}
+
+
+def _spread(target: Tensor) -> float:
+    """Variance of the truth; not-a-number where it is one value."""
+    return float(((target - target.mean()) ** 2).mean()) or math.nan
 
 
 def number_columns(

@@ -40,7 +40,7 @@ class StartRows(NamedTuple):
             return cls(training, first[None], [None], [None])
         others = encoder.rows(_safe_indexing(tested.x, chosen))
         truths = [str(tested.y[n]) if classes else _number(tested, n) for n in chosen.tolist()]
-        places = [_place(tested, n) for n in chosen.tolist()]
+        places = [tested.number(n) for n in chosen.tolist()]
         return cls(training, np.vstack([first, others]), [None, *places], [None, *truths])
 
 
@@ -66,11 +66,6 @@ def _of_classes(truth: NDArray[Any]) -> NDArray[np.int64]:
     first = np.argsort(before, kind="stable")[:N_TEST_ROWS]
     chosen: NDArray[np.int64] = first[np.argsort(label[first], kind="stable")]
     return chosen
-
-
-def _place(tested: KnownTable, n: int) -> int:
-    """Where a row is in its table, from 1."""
-    return n + 1 if tested.numbers is None else int(tested.numbers[n])
 
 
 def _number(tested: KnownTable, n: int) -> float | str:

@@ -50,16 +50,16 @@ LIKELIHOODS = (
 """Those that the script of the page knows."""
 
 
-def what_if_record(model: Model, tested: KnownTable, trained: KnownTable) -> Record:
+def what_if_record(model: Model, tested: KnownTable, trained: KnownTable | None) -> Record:
     """What the section is made from, or `left_out`, a sentence that says why there is none.
 
     Args:
         model: fitted.
         tested: rows that the fit has not seen, where there are such.
-        trained: those that it has.
+        trained: those that it has; without them usual values are those of the rows tested.
     """
     try:
-        return _record(model, tested, trained)
+        return _record(model, tested, tested if trained is None else trained)
     except (ArithmeticError, InputError) as error:  # what a reader may ask must not end a run
         return _left_out(f"its values leave the range of numbers ({error}).")
 

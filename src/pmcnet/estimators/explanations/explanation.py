@@ -151,7 +151,12 @@ def _largest(names: list[str], each: Array) -> tuple[list[str], Array]:
     if not len(rest):
         return shown, kept
     together = each[:, rest].sum(1, keepdims=True)
-    return [*shown, f"{len(rest)} other columns"], np.hstack([kept, together])
+    return [*shown, others(len(rest))], np.hstack([kept, together])
+
+
+def others(n: int) -> str:
+    """What columns are called that have no bar of their own."""
+    return f"{n} other column{'s' if n > 1 else ''}"
 
 
 def explanation_of(

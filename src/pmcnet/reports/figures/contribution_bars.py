@@ -13,7 +13,7 @@ from pmcnet.reports.figures.arrays import finite_list
 from pmcnet.reports.html import number
 
 _LONGEST = 28  # letters of a name beside a bar
-IMPORTANCE = "loss of log score when shuffled, in nats per row"
+IMPORTANCE = "loss in nats per row"
 
 Intervals = Mapping[str, Any]
 """`mean`, `low80`, `high80`, `low95`, `high95`, each a list of numbers."""
