@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.estimators import plan
 
 SMALL = {
     "likelihood": "gaussian",
@@ -34,7 +35,26 @@ def test_decisions_are_logged(caplog, rows):
     assert lines[-1] == f"verdict {model.verdict_}"
 
 
-def test_a_change_of_method_is_logged(caplog, rows):
+class LastState:
+    """An observer that keeps where a fit can go on."""
+
+    def stage(self, text):
+        pass
+
+    def planned(self, plan, settled):
+        pass
+
+    def __call__(self, state, info):
+        self.state = state
+
+
+@pytest.fixture
+def informative(monkeypatch):
+    """Few rows say much enough for chains."""
+    monkeypatch.setattr(plan, "MUCH_INFORMATION", {"by-row": 1.0})
+
+
+def test_a_change_of_method_is_logged(caplog, rows, informative):
     caplog.set_level(logging.INFO, logger="pmcnet")
     settings = SMALL | {"noise": "by-row", "method_options": None, "budget": "1s"}
     model = PMCNetRegressor((3,), **settings).fit(*rows)
@@ -42,6 +62,16 @@ def test_a_change_of_method_is_logged(caplog, rows):
     assert begun.startswith("Method: annealed")
     assert changed == model.method_reason_
     assert model.method_ == "hmc"
+
+
+def test_a_fit_that_changed_its_method_goes_on_from_its_state(rows, informative):
+    seen = LastState()
+    settings = SMALL | {"noise": "by-row", "method_options": None, "budget": "1s"}
+    model = PMCNetRegressor((3,), **settings)
+    model.fit_with(*rows, observers=[seen])
+    again = PMCNetRegressor((3,), **settings).fit_with(*rows, state=seen.state)
+    assert again.method_ == "hmc"
+    assert torch.equal(again.posterior_.theta, model.posterior_.theta)
 
 
 def test_nothing_is_printed_and_warnings_are_not_logged_as_info(capfd, caplog, rows):

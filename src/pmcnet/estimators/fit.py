@@ -58,11 +58,7 @@ def fit_posterior(
     method = plan.method
     for observer in observers:
         observer.planned(plan, None)
-    if state is not None and not isinstance(state, method.state_types):
-        raise InputError(
-            f"the checkpoint holds a {type(state).__name__}, which {plan.name} cannot go on from. "
-            "Fit again."
-        )
+    _check_state(state, plan, *([] if plan.chains is None else [plan.chains]))
     start = time.monotonic()
     search = FormulationSearch(rows, asked, plan.name, method, plan.seconds, seed, observers, comm)
     settled = search.found()
@@ -71,6 +67,7 @@ def fit_posterior(
         plan, method = followed, followed.method
         for observer in observers:
             observer.stage(plan.reason)
+    _check_state(state, plan)
     seconds = time.monotonic() - start if settled.comparisons else 0.0
     target = method.adapted(rows.target(settled.formulation))
     held_out = held_out_of(target)
@@ -110,4 +107,14 @@ def fit_posterior(
         [each._asdict() for each in settled.comparisons],
         trials,
         seconds,
+    )
+
+
+def _check_state(state: Any, *plans: Plan) -> None:
+    """Refuse a state that no method of these plans goes on from."""
+    if state is None or any(isinstance(state, each.method.state_types) for each in plans):
+        return
+    raise InputError(
+        f"the checkpoint holds a {type(state).__name__}, which {plans[0].name} cannot go on from. "
+        "Fit again."
     )

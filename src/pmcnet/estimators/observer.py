@@ -12,7 +12,7 @@ class Settled(NamedTuple):
 
     `scale` is how the prior's standard deviation is still to be searched, or what is settled.
     `information` is what the rows say of the network, in nats: log Z less the log-density of the
-    same rows under one normal distribution, or a guess where nothing was compared.
+    same rows under one normal distribution, a guess where nothing was compared, 0 of classes.
     """
 
     formulation: Formulation

@@ -97,6 +97,19 @@ def test_explained_rows_of_numbered_classes_have_a_class_for_truth(drawn):
     assert known == {row: str(y[row - 1] == "b") for row in known}
 
 
+def test_report_of_chains_names_the_one_way_to_leave_rows_out(drawn):
+    x, y = numbers(40)
+    sizes = {"n_chains": 4, "n_warmup": 3, "n_draws": 8, "max_leapfrog": 4, "n_epochs": 2}
+    chains = QUICK | {"method": "hmc", "method_options": sizes}
+    model = PMCNetRegressor(**chains, likelihood="gaussian", noise=0.3).fit(x, y)
+    model.report("page.html", x, y, what_if=False)
+    assert drawn[0]["omissions"][-1].endswith(
+        "does not hold: give them back with restore_rows(X, y)."
+    )
+    model.restore_rows(x, y).report("page.html", x, y, what_if=False)
+    assert not drawn[1]["omissions"]
+
+
 def test_report_without_the_noise_of_each_row_leaves_its_checks_out(drawn):
     x, y = numbers(40)
     model = PMCNetRegressor(**QUICK, likelihood="gaussian", noise=np.full(40, 0.3)).fit(x, y)

@@ -13,6 +13,7 @@ from pmcnet.estimators.evaluation.row_predictions import Predictions
 from pmcnet.estimators.evaluation.scores import Model, Record, Scores
 from pmcnet.estimators.evaluation.training_table import TrainingTable
 from pmcnet.estimators.evaluation.what_if_record import what_if_record
+from pmcnet.estimators.update import islands_of
 from pmcnet.io.plain import plain
 
 
@@ -85,7 +86,8 @@ def _omissions(model: Model, rows: PageRows, record: Record) -> Iterator[str]:
         )
     forgotten = rows.trained is None and model.training_rows_ is None
     if forgotten and model.posterior_.is_posterior and model.calibration_ is None:
+        saved = "" if islands_of(model) is None else "save it with training_rows=True, or "
         yield (
-            "Leaving one row out needs the training rows, which this model does not hold: save "
-            "it with training_rows=True, or give them back with restore_rows(X, y)."
+            "Leaving one row out needs the training rows, which this model does not hold: "
+            f"{saved}give them back with restore_rows(X, y)."
         )
