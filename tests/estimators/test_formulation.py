@@ -1,12 +1,17 @@
 """Which likelihood, noise and prior a fit takes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import torch
 from scipy import stats
 
 from pmcnet import PMCNetClassifier, PMCNetRegressor
+from pmcnet.ais.comm import SERIAL
 from pmcnet.errors import InputError
-from pmcnet.estimators.formulation import candidates
+from pmcnet.estimators import formulation_search
+from pmcnet.estimators.formulation import Formulation, candidates
 from pmcnet.estimators.residual_tails import are_heavy, excess_kurtosis
 from pmcnet.tune import Comparison, simplest
 
@@ -146,6 +151,24 @@ def test_tails_are_heavy_where_the_noise_has_them():
 def with_tails(noise, seed):
     settings = SMALL | {"method": "annealed", "random_state": seed}
     return PMCNetRegressor((3,), prior_std=1.0, **settings).fit(*tailed(noise, 300, seed))
+
+
+@pytest.mark.parametrize(("margin", "is_compared"), [(9.0, True), (11.0, False)])
+def test_slight_noise_by_row_is_held_against_heavy_tails(margin, is_compared, monkeypatch):
+    """Its margin is that of the prior with which kinds of noise were compared."""
+    monkeypatch.setattr(formulation_search, "are_heavy", lambda *rows: True)
+    rows = SimpleNamespace(
+        x=torch.zeros(9, 2), response=SimpleNamespace(y=np.zeros(9)), has_layers=True
+    )
+    asked = formulation_search.Asked("auto", "auto", "auto")
+    search = formulation_search.FormulationSearch(rows, asked, "annealed", None, 1.0, 0, (), SERIAL)
+    chosen = Formulation("gaussian", "by-row", "ard")
+    found = [
+        SimpleNamespace(name=Formulation("gaussian", noise, "layer").described, log_evidence=z)
+        for noise, z in (("learn", 0.0), ("by-row", margin))
+    ]
+    heavy = Formulation("student-t", "learn", "ard") if is_compared else None
+    assert search._with_heavy_tails(chosen, "layer", found) == heavy
 
 
 def test_heavy_tails_get_student_t_noise():

@@ -115,7 +115,7 @@ class FormulationSearch:
             alternatives = [chosen._replace(prior_std=prior) for prior in priors]
             chosen, more = self._chosen(alternatives, sampler, comparisons)
             comparisons += [each for each in more if each not in comparisons]
-        if in_time and (heavy := self._with_heavy_tails(chosen, comparisons)):
+        if in_time and (heavy := self._with_heavy_tails(chosen, begun.prior_std, comparisons)):
             chosen, more = self._chosen([chosen, heavy], sampler, comparisons)
             comparisons += [each for each in more if each not in comparisons]
         reason = _reason(chosen.described, comparisons)
@@ -158,11 +158,12 @@ class FormulationSearch:
         return found if rows.has_layers else found[:1]
 
     def _with_heavy_tails(
-        self, chosen: Formulation, found: Sequence[tune.Comparison]
+        self, chosen: Formulation, prior_std: FoundPrior, found: Sequence[tune.Comparison]
     ) -> Formulation | None:
         """Student's t noise in the place of Gaussian, where residuals of a quick fit suggest it.
 
-        Noise by row has heavy tails itself, so it has to explain little more than one level.
+        Noise by row has heavy tails itself, so it has to explain little more than one level, with
+        the prior by which the two were compared.
         """
         rows, few = self.rows, slice(0, SEARCH_ROWS)  # rows are in random order
         y = rows.response.y
@@ -170,7 +171,8 @@ class FormulationSearch:
         if not learned or (self.asked.likelihood, chosen.likelihood) != ("auto", "gaussian"):
             return None
         log_evidence = {each.name: each.log_evidence for each in found}
-        names = chosen.described, _one_level(chosen).described
+        compared = chosen._replace(prior_std=prior_std)
+        names = compared.described, _one_level(compared).described
         own, one_level = (log_evidence.get(name, math.nan) for name in names)
         if chosen.noise == "by-row" and not (
             self.asked.noise == "auto" and own - one_level < _SLIGHT
