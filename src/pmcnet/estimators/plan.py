@@ -1,7 +1,7 @@
 """Which method a fit uses, with which settings, and why.
 
-"auto" takes annealed where the estimated cost (`methods.cost`) of one batch of islands fits half
-the budget: a machine may be slower than estimated, and islands that are not done say nothing.
+"auto" takes annealed where the estimated cost (`methods.cost`) of one batch of islands of the usual
+size fits half the budget: a machine may be slower, and islands that are not done say nothing.
 Where that is too much, Hamiltonian chains from trained networks need fewer gradients: 8 of them at
 least, some 60 gradients to a trajectory. Where that is too much as well, pmcnet-light is left.
 Where the rows say much of the network, and most of all where noise differs by row, annealing is
@@ -32,7 +32,7 @@ MUCH_INFORMATION: Mapping[str, float] = MappingProxyType({"by-row": 200.0, "lear
 in the default budget where there are 100 with noise by row (353 rows of diabetes), and not where
 there are 270 (1152 rows of wine-red); with one noise level where there are 2000 (691 rows of
 energy), and not where there are 9400 (7373 rows of kin8nm)."""
-_SURE = 0.5  # of a budget, that one batch of islands should take at most
+_SURE = 0.5  # of a budget, that one batch of islands of the usual size should take at most
 _TOLERANCE = 1.1  # of a budget, up to which nothing is said
 
 
@@ -113,7 +113,7 @@ def plan(
             method, chosen, f"Method: {method} (requested){_excess(chosen, cost, limit)}.", limit
         )
     annealed = _within("annealed", given, cost, limit)
-    seconds = annealed.seconds(cost)
+    seconds = options("annealed", {}, cost.n_rows).seconds(cost.by_comparison)
     assert seconds is not None
     problem = f"{target.dim} parameters on {cost.n_rows} rows"
     run = f"one batch of islands with {problem}"
