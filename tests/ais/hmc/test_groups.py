@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from pmcnet import ais
+from pmcnet.ais.agreement import Agreement
 from pmcnet.ais.hmc.groups import agreement, averaged, n_islands
 from pmcnet.ais.hmc.kept_draws import stride_of
-from pmcnet.ais.verdict import chain_verdict
+from pmcnet.ais.verdict import chain_verdict, needs_no_more
 from pmcnet.errors import InputError
 
 DIM = 4
@@ -155,6 +156,32 @@ def test_chains_in_modes_of_their_own_are_doubtful_however_well_groups_agree():
     result = _result(3.0, n_chains=8192, n_draws=8)
     verdict = _judged(result)
     assert (verdict.status, "training left it" in verdict.reason) == ("doubtful", True), verdict
+
+
+KNOWN = Agreement("values", 8, 0.03, 0.05, 0.01, 1.02, 0.0, 300.0)
+ROUGH = KNOWN._replace(median=0.045)  # within the limits, and above the share at which runs end
+
+
+@pytest.mark.parametrize(
+    ("between", "change", "found", "ends"),
+    [
+        (0.0, 0.0, KNOWN, True),
+        (0.0, 0.0, ROUGH, False),
+        (0.0, 2.0, KNOWN, False),  # log pi drifts
+        (0.5, 2.0, KNOWN, False),  # near modes, which time may join
+        (3.0, 2.0, ROUGH, True),  # far modes, which it does not
+        (3.0, 0.0, KNOWN._replace(median=0.06), False),
+        (3.0, 0.0, KNOWN._replace(drift=0.3), False),  # predictions shift
+    ],
+)
+def test_runs_end_where_more_time_changes_little(between, change, found, ends):
+    result = _result(between, change)
+    assert (result.separation > 1.5) == (between > 1)
+    assert needs_no_more(result, found) == ends
+
+
+def test_few_chains_never_need_no_more():
+    assert not needs_no_more(_result(0.0, n_chains=3), KNOWN._replace(n_islands=3))
 
 
 def test_too_few_draws_to_judge_are_refused():

@@ -74,7 +74,12 @@ def chain_verdict(result: "ChainResult", agreement: Agreement | None = None) -> 
 
 
 def needs_no_more(result: "ChainResult", agreement: Agreement) -> bool:
-    """Whether more time would change little: time does not lead chains out of far modes."""
+    """Whether more time would change little: time does not lead chains out of far modes.
+
+    Of too few chains to know the error by their disagreement, more time always helps.
+    """
+    if result.log_density.shape[1] < LEAST_GROUPS:
+        return False
     if agreement.drift > MAX_SHIFT or any(r.broken for r in _known_rules(result, agreement)):
         return False
     drifts = any(rule.broken for rule in _drift_rules(result, agreement))
