@@ -97,6 +97,7 @@ def test_page_names_the_calibration_beside_the_metrics(runs):
     entries = {each["name"]: each for each in record(runs / "y", "report.json")["metrics"]}
     assert entries["conformal_width90"]["label"] == "mean width of conformal 90 % intervals"
     assert entries["width90"]["better"] == "lower"
+    assert entries["coverage90"]["better"] == "near 90 %"
 
 
 def test_config_repeats_the_run(runs, tmp_path):

@@ -49,6 +49,15 @@ def test_roc_of_classes_says_how_the_metrics_average_them():
     assert "The 0.876 of the metrics is their mean, weighted by the rows of each class." in words
 
 
+def test_areas_that_are_alike_have_no_extremes():
+    curves = json.loads(json.dumps(records.multiclass()["roc"]))
+    for curve in curves:
+        curve["averaged"]["area"] = 1.0
+    words = caption(curve_sections.roc(records.multiclass() | {"roc": curves}))
+    assert "The area is 1.000 for every class." in words
+    assert "largest" not in words
+
+
 def test_areas_of_a_single_network_have_no_interval():
     curve = json.loads(json.dumps(BINARY["roc"][0]))
     curve["averaged"]["area_draws"] = [0.93, 0.93]

@@ -120,6 +120,8 @@ def _band_at(curve: RankCurve, x: float) -> str:
 
 def _extremes(what: str, areas: Sequence[tuple[str, float]]) -> str:
     worst, best = (pick(areas, key=lambda pair: pair[1]) for pick in (min, max))
+    if f"{best[1]:.3f}" == f"{worst[1]:.3f}":
+        return f"{what} is {best[1]:.3f} for every class."
     words = f"{what} is largest for {best[0]} ({best[1]:.3f})"
     return f"{words} and smallest for {worst[0]} ({worst[1]:.3f})."
 

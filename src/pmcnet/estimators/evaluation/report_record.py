@@ -1,5 +1,6 @@
 """The JSON of a fitted model: its metrics for machines, and the record that the page shows."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -175,9 +176,16 @@ def metric_entry(name: str, value: float | None, per_draw: Mapping[str, Any] | N
         "label": LABELS.get(name, name),
         "value": value,
         "per_draw": per_draw,
-        "better": "lower" if name in BETTER_LOWER + SIZES else "higher",
+        "better": _better(name),
     }
     return entry | ({"unit": UNITS[name]} if name in UNITS else {})
+
+
+def _better(name: str) -> str:
+    """Which values of a metric are; coverage is right near its level."""
+    if found := re.search(r"coverage(\d+)$", name):
+        return f"near {found[1]} %"
+    return "lower" if name in BETTER_LOWER + SIZES else "higher"
 
 
 def per_step(history: list[dict[str, Any]]) -> list[Record]:
